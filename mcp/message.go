@@ -1,0 +1,226 @@
+package mcp
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+
+	"github.com/buger/jsonparser"
+)
+
+// Kind is what a JSON-RPC message is.
+type Kind uint8
+
+const (
+	KindNone Kind = iota
+	KindRequest
+	KindNotification
+	KindResult
+	KindError
+)
+
+func (k Kind) String() string {
+	return [...]string{"none", "request", "notification", "result", "error"}[k]
+}
+
+// Message is one JSON-RPC message, split into its raw parts. The parts point
+// into the bytes given to ParseMessage and live as long as those do.
+type Message struct {
+	Kind   Kind
+	ID     ID
+	Method string
+	Params []byte // raw JSON, nil if absent
+	Result []byte // raw JSON of `result`
+	Error  []byte // raw JSON of `error`
+
+	Duplicate string // a key that stood twice (the last one counts, as for Python and JavaScript servers)
+	BadID     bool   // the id was an object, array or boolean: its type or value is lost
+}
+
+// ErrNotRPC says that well-formed JSON is no JSON-RPC message.
+var ErrNotRPC = errors.New("not a JSON-RPC message")
+
+// MaxDepth bounds the nesting of a document that isodetect looks into.
+const MaxDepth = 512
+
+// ParseMessage splits one JSON object. It accepts any key order and takes the
+// last of duplicate keys. It returns ErrNotRPC for an object without method,
+// result or error, and another error for text that is no JSON object.
+func ParseMessage(raw []byte, m *Message) error {
+	*m = Message{}
+	var hasID, rpc bool
+	var seen uint8
+	note := func(bit uint8, key string) {
+		if seen&bit != 0 {
+			m.Duplicate = key
+		}
+		seen |= bit
+	}
+	err := jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
+		switch string(key) {
+		case "jsonrpc":
+			note(1, "jsonrpc")
+			rpc = true
+		case "id":
+			note(2, "id")
+			hasID, m.BadID = true, false
+			switch kind {
+			case jsonparser.String:
+				m.ID = StringID(Unescape(value))
+			case jsonparser.Number:
+				m.ID = NewID(value)
+			case jsonparser.Null:
+				m.ID = NullID
+			default:
+				m.ID, m.BadID = "", true
+			}
+		case "method":
+			note(4, "method")
+			if kind == jsonparser.String {
+				m.Method = methodName(value)
+			}
+		case "params":
+			note(8, "params")
+			m.Params = value
+			if kind != jsonparser.Object && kind != jsonparser.Array {
+				m.Params = nil
+			}
+		case "result":
+			note(16, "result")
+			m.Result = value
+			if kind == jsonparser.String {
+				m.Result = quoted(raw, value)
+			}
+		case "error":
+			note(32, "error")
+			if kind != jsonparser.Null {
+				m.Error = value
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("cannot parse JSON object: %w", err)
+	}
+	switch {
+	case m.Method != "" && hasID && m.ID != NullID:
+		m.Kind = KindRequest
+	case m.Method != "":
+		m.Kind = KindNotification
+	case m.Error != nil:
+		m.Kind = KindError
+	case m.Result != nil && (rpc || hasID):
+		m.Kind = KindResult
+	default:
+		return ErrNotRPC
+	}
+	return nil
+}
+
+// quoted widens a string value to its quotes in raw.
+func quoted(raw, value []byte) []byte {
+	off := cap(raw) - cap(value)
+	if off < 1 || off+len(value) >= len(raw) {
+		return value
+	}
+	return raw[off-1 : off+len(value)+1]
+}
+
+// methodName returns the text of a method; the known ones cost no allocation.
+func methodName(b []byte) string {
+	if s, ok := knownMethods[string(b)]; ok {
+		return s
+	}
+	return cut(Unescape(b), MaxIDLen)
+}
+
+var knownMethods = func() map[string]string {
+	m := map[string]string{}
+	for _, s := range []string{
+		Initialize, Initialized, Discover, Ping, ToolsList, ToolsCall, ResourcesList, ResourcesTempl, ResourcesRead,
+		Subscribe, Unsubscribe, PromptsList, PromptsGet, Complete, SetLevel, Listen, Sampling, Elicitation, RootsList,
+		Cancelled, Progress, LogMessage, ResourceUpdated, RootsListChanged,
+		"notifications/tools/list_changed", "notifications/prompts/list_changed", "notifications/resources/list_changed",
+	} {
+		m[s] = s
+	}
+	return m
+}()
+
+// Each calls f for every message of a JSON-RPC body: once for an object, once
+// per member for a batch (2025-03-26 basic, "Batching"). It returns an error if
+// raw is neither, or is broken; f has then seen the members before the break.
+func Each(raw []byte, f func(member []byte)) (batch bool, err error) {
+	raw = bytes.TrimSpace(raw)
+	if len(raw) == 0 {
+		return false, errors.New("cannot parse JSON-RPC body: it is empty")
+	}
+	switch raw[0] {
+	case '{':
+		f(raw)
+		return false, nil
+	case '[':
+		_, err = jsonparser.ArrayEach(raw, func(value []byte, kind jsonparser.ValueType, _ int, e error) {
+			if e == nil && kind == jsonparser.Object {
+				f(value)
+			}
+		})
+		if err != nil {
+			return true, fmt.Errorf("cannot parse JSON-RPC batch: %w", err)
+		}
+		return true, nil
+	}
+	return false, fmt.Errorf("cannot parse JSON-RPC body: it starts with %q", raw[0])
+}
+
+// Depth returns the deepest nesting of arrays and objects in raw, counting up
+// to limit+1. It looks at brackets outside strings only.
+func Depth(raw []byte, limit int) int {
+	depth, deepest := 0, 0
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '"':
+			for i++; i < len(raw) && raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
+				}
+			}
+		case '{', '[':
+			if depth++; depth > deepest {
+				if deepest = depth; deepest > limit {
+					return deepest
+				}
+			}
+		case '}', ']':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// Unescape returns the text of a raw JSON string without its quotes. Broken
+// escapes stay as they are, and bytes that are no UTF-8 become U+FFFD.
+func Unescape(raw []byte) string {
+	if bytes.IndexByte(raw, '\\') < 0 {
+		if utf8.Valid(raw) {
+			return string(raw)
+		}
+		return string(bytes.ToValidUTF8(raw, []byte("\uFFFD")))
+	}
+	s, err := jsonparser.ParseString(raw)
+	if err != nil {
+		s = string(raw)
+	}
+	if !utf8.ValidString(s) {
+		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
+	}
+	return s
+}
+
+// Number reads a JSON number; ok is false for anything else.
+func Number(raw []byte) (float64, bool) {
+	f, err := strconv.ParseFloat(string(raw), 64)
+	return f, err == nil
+}

@@ -1,0 +1,152 @@
+// Package report writes the result of a run. Every output format is made from
+// one value, Report, which is also the JSON schema isodetect/report/v1.
+package report
+
+// Schema names the JSON form of Report.
+const Schema = "isodetect/report/v1"
+
+// Report is the whole result of a run, masked and escaped as the user asked.
+type Report struct {
+	Schema   string    `json:"schema"`
+	Tool     Tool      `json:"tool"`
+	Inputs   []Input   `json:"inputs"`
+	Domains  []Domain  `json:"domains"`
+	Findings []Finding `json:"findings"`
+	Notes    []Note    `json:"notes"`
+	Verdict  Verdict   `json:"verdict"`
+}
+
+// Tool names the program that wrote a report.
+type Tool struct {
+	Name    string `json:"name"`
+	Version string `json:"version"`
+}
+
+// Input tells what was read of one input; records = used + ignored + malformed.
+type Input struct {
+	Path      string    `json:"path"`
+	Format    string    `json:"format"`
+	Wrappers  []string  `json:"wrappers"`
+	Bytes     int64     `json:"bytes"`
+	Records   int64     `json:"records"`
+	Used      int64     `json:"used"`
+	Ignored   int64     `json:"ignored"`
+	Malformed int64     `json:"malformed"`
+	Events    int64     `json:"events"`
+	Gaps      int64     `json:"gaps"`
+	First     string    `json:"first_seen,omitempty"` // RFC 3339
+	Last      string    `json:"last_seen,omitempty"`
+	Notes     []string  `json:"notes"`
+	Problems  []Problem `json:"problems,omitempty"`
+	Error     string    `json:"error,omitempty"` // why it could not be read at all
+}
+
+// Problem is one located defect of an input.
+type Problem struct {
+	At   Address `json:"at"`
+	Text string  `json:"text"`
+}
+
+// Domain is the judgement of one domain.
+type Domain struct {
+	ID         string        `json:"id"`
+	Parties    int           `json:"parties"`
+	Sessions   int           `json:"sessions"`
+	Eras       []string      `json:"eras"`
+	First      string        `json:"first_seen,omitempty"`
+	Last       string        `json:"last_seen,omitempty"`
+	Conditions []Condition   `json:"conditions"`
+	Signals    []SignalState `json:"signals"`
+	Outcome    string        `json:"outcome"` // clean, signals, inconclusive
+	Why        string        `json:"why"`
+	Boundary   []string      `json:"boundary"`
+	AlsoIn     []string      `json:"also_in,omitempty"` // domains that show one of its server-issued session ids
+}
+
+// Condition is one validity condition: met, failed or unknown.
+type Condition struct {
+	Name  string `json:"name"`
+	State string `json:"state"`
+	Why   string `json:"why"`
+}
+
+// SignalState tells whether a signal could be judged in a domain: state is
+// judged, not_observed or not_assessable.
+type SignalState struct {
+	Signal string `json:"signal"`
+	State  string `json:"state"`
+	Judged int    `json:"judged"`
+	Why    string `json:"why"`
+}
+
+// Finding is one finding, ready to print.
+type Finding struct {
+	Fingerprint string     `json:"fingerprint"`
+	Occurrence  string     `json:"occurrence"`
+	Signal      string     `json:"signal"`
+	Variant     string     `json:"variant"`
+	Strength    string     `json:"strength"`
+	Family      string     `json:"family"`
+	Era         string     `json:"era"`
+	Domain      string     `json:"domain"`
+	Parties     []Party    `json:"parties"`
+	RequestIDs  []string   `json:"request_ids"`
+	Tokens      []string   `json:"tokens"`
+	URIs        []string   `json:"uris"`
+	Method      string     `json:"method"`
+	FirstSeen   string     `json:"first_seen"`
+	LastSeen    string     `json:"last_seen"`
+	Count       int        `json:"count"`
+	Rejected    string     `json:"rejected"`
+	Suppressed  string     `json:"suppressed"`
+	Rules       []string   `json:"rules"`
+	Summary     string     `json:"summary"`
+	Because     []string   `json:"because"`
+	Assumption  string     `json:"assumption"`
+	Evidence    []Evidence `json:"evidence"`
+	Remedy      string     `json:"remedy"`
+}
+
+// Party is one side of a finding. Session is masked without --reveal.
+type Party struct {
+	Alias   string `json:"alias"`
+	Session string `json:"session,omitempty"`
+	Party   string `json:"party,omitempty"`
+	Role    string `json:"role"`
+}
+
+// Evidence is one record behind a finding.
+type Evidence struct {
+	Role    string  `json:"role"`
+	Source  string  `json:"source"`
+	At      Address `json:"at"`
+	Time    string  `json:"time"`
+	Until   string  `json:"until,omitempty"` // end of the interval, where the moment is not known exactly
+	Party   string  `json:"party"`
+	Says    string  `json:"says,omitempty"`
+	Excerpt string  `json:"excerpt"`
+	Locate  string  `json:"locate,omitempty"` // Wireshark filter, jq path or sed command that shows it
+}
+
+// Address is a place in an input.
+type Address struct {
+	Unit   string `json:"unit"` // line, entry, frame
+	N      int64  `json:"n"`
+	Offset int64  `json:"offset"`
+}
+
+// Note is a remark that is no finding.
+type Note struct {
+	Kind   string `json:"kind"`
+	Domain string `json:"domain"`
+	Count  int    `json:"count"`
+	Text   string `json:"text"`
+}
+
+// Verdict is the outcome of the run.
+type Verdict struct {
+	Outcome  string `json:"outcome"` // signals, clean, inconclusive, error
+	ExitCode int    `json:"exit_code"`
+	Why      string `json:"why"`
+	FailOn   string `json:"fail_on"`
+}

@@ -1,0 +1,41 @@
+// Package signals is the catalogue: one value per signal with its documentation,
+// and the types of a finding. Help, explain, docs and every report derive from these values.
+package signals
+
+// Family is the class of repair that a signal calls for (DETECTION §5).
+type Family string
+
+const (
+	Keying        Family = "keying"
+	Lifetime      Family = "lifetime-and-namespace"
+	ExchangeKey   Family = "exchange-keying"
+	Authorization Family = "authorization-binding"
+	Lifecycle     Family = "lifecycle"
+)
+
+// Signal is one entry of the catalogue.
+type Signal struct {
+	Name      string // as in reports and flags, e.g. "token_collision"
+	Title     string // a few words
+	Family    Family
+	Since     string // version that brought it
+	Variants  []Variant
+	Protocol  []string // protocol rules behind it, ids of the project's protocol page, e.g. "P-PRG-2"
+	What      string   // what it is, one paragraph
+	Looks     []Look   // how it looks in each kind of input
+	LookAlike []string // healthy traffic that resembles it and is not reported
+	Needs     []string // conditions and coverage: why it may be "not assessable"
+	Remedy    string   // what to change in the server
+	Client    string   // what to change in the client, "" = nothing
+	Example   string   // path of a sample that shows it, relative to samples/
+}
+
+// Variant is a named form of a signal.
+type Variant struct {
+	Name   string
+	What   string
+	Family Family // "" = the signal's
+}
+
+// Look says how a signal appears in one kind of input.
+type Look struct{ Input, Text string }
