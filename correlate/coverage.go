@@ -1,0 +1,279 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+)
+
+// Coverage is state: every loss cuts a hole with a time into what it concerns: a
+// connection, a party, or, where nobody can tell whose it was, the whole domain.
+
+// noteLoss cuts the holes that the loss flags of an event of an exchange mean.
+func (d *Domain) noteLoss(x *Exchange, ev *event.Event) {
+	d.LossFlags |= ev.Loss
+	if ev.At.Unit == event.UnitEntry && ev.Kind == event.Opened {
+		x.Interval = true
+		d.Intervals++
+		if d.Oldest != 0 {
+			d.Oldest = min(d.Oldest, ev.Time.From)
+		}
+	}
+	at := max(ev.Time.To, 1)
+	if ev.Loss&event.LossPairing != 0 && x.Conn == nil {
+		d.Paired = true
+	}
+	if ev.Kind == event.Opened && ev.Loss&event.LossHeaders != 0 && x.Asked.State == event.Unknown {
+		d.Hole[event.ToServer] = at // whose request this was is not known
+	}
+	if ev.Loss&event.LossRequestBody != 0 && x.Method != "GET" && x.Method != "DELETE" {
+		x.lose(event.ToServer, at)
+		d.BodiesLost++
+	}
+	if ev.Kind == event.Closed && ev.Loss&event.LossResponseBody != 0 && (x.Status == 200 || x.Status == 0 && ev.Loss&event.LossSnap != 0) {
+		x.lose(event.ToClient, at)
+		d.BodiesLost++
+	}
+	if ev.Loss&event.LossRequest != 0 && ev.Kind == event.Opened {
+		x.lose(event.ToServer, at)
+	}
+}
+
+// lose cuts a hole where the messages of this exchange belong.
+func (x *Exchange) lose(dir event.Dir, at int64) {
+	switch {
+	case x.Conn != nil:
+		x.Conn.Hole[dir] = max(x.Conn.Hole[dir], at)
+		if x.Party == nil {
+			x.Domain.Hole[dir] = max(x.Domain.Hole[dir], at)
+		}
+	case x.Party != nil:
+		x.Party.Lossy[dir] = max(x.Party.Lossy[dir], at)
+	default:
+		x.Domain.Hole[dir] = max(x.Domain.Hole[dir], at)
+	}
+}
+
+// gap takes a hole that a parser located.
+func (s *State) gap(m *Moment) {
+	ev, d := m.Event, m.Domain
+	d.Gaps++
+	d.LossFlags |= ev.Loss
+	at := max(ev.Time.To, 1)
+	dirs := []event.Dir{ev.Dir}
+	if ev.Dir == event.DirUnknown {
+		dirs = []event.Dir{event.ToServer, event.ToClient}
+	}
+	x := d.Exchanges[ev.Exchange]
+	conn := d.connOf(ev.Sender.Conn)
+	if conn == nil && x != nil {
+		conn = x.Conn
+	}
+	for _, dir := range dirs {
+		switch {
+		case conn != nil:
+			conn.Hole[dir] = max(conn.Hole[dir], at)
+		case x != nil:
+			x.lose(dir, at)
+		default:
+			d.Hole[dir] = max(d.Hole[dir], at)
+		}
+	}
+	m.Exchange = x
+	if x != nil {
+		m.Party = x.Party
+	}
+}
+
+// release forgets ended requests that cannot explain anything any more: two
+// graces after their end, and not while an open exchange without times of its
+// own began before it. Requests that ended without an answer wait longer, since
+// their late answer may reach a later request (stale_request).
+func (d *Domain) release(l Limits) {
+	limit := d.Now.To - 2*Grace
+	if d.Intervals > 0 && d.EndedHead < len(d.Ended) && d.Ended[d.EndedHead].End.Time.To < limit {
+		limit = min(limit, d.oldestInterval())
+	}
+	for d.EndedHead < len(d.Ended) {
+		r := d.Ended[d.EndedHead]
+		full := len(d.Ended)-d.EndedHead > l.EndedKept
+		if !full && r.End.Time.To >= limit {
+			break
+		}
+		d.Ended[d.EndedHead] = nil
+		d.EndedHead++
+		if !full && (r.Fate == GivenUp || r.Fate == Cut) {
+			d.Abandoned = append(d.Abandoned, r)
+			continue
+		}
+		if full {
+			d.Evicted++
+		}
+		d.unindex(r)
+	}
+	if d.EndedHead > 64 && d.EndedHead > len(d.Ended)/2 {
+		d.Ended = slices.Delete(d.Ended, 0, d.EndedHead)
+		d.EndedHead = 0
+	}
+	n := 0
+	for n < len(d.Abandoned) && (d.Now.To-d.Abandoned[n].End.Time.To > l.RequestIdle || len(d.Abandoned)-n > maxAbandoned) {
+		d.unindex(d.Abandoned[n])
+		n++
+	}
+	if n > 0 {
+		d.Abandoned = slices.Delete(d.Abandoned, 0, n)
+	}
+}
+
+const maxAbandoned = 4096
+
+// oldestInterval returns the start of the oldest open exchange whose messages
+// have no times of their own.
+func (d *Domain) oldestInterval() int64 {
+	if d.Oldest == 0 {
+		d.Oldest = int64(1<<63 - 1)
+		for _, x := range d.Exchanges {
+			if x.openInterval() {
+				d.Oldest = min(d.Oldest, x.Opened.Time.From)
+			}
+		}
+	}
+	return d.Oldest
+}
+
+func (d *Domain) unindex(r *Request) {
+	if r.indexed {
+		r.indexed = false
+		for _, k := range r.keys() {
+			d.Index.remove(k, r)
+		}
+	}
+	if r.Party != nil {
+		r.Party.drop(r)
+	}
+}
+
+// sweep looks for idle state once a minute of event time and evicts what is
+// beyond the limits, always with a hole in coverage.
+func (s *State) sweep(d *Domain) {
+	now := d.Now.To
+	if now == 0 {
+		return
+	}
+	if s.Sweep == 0 {
+		s.Sweep = now
+	}
+	over := len(d.Sessions) > s.Limits.Sessions || len(d.Conns) > s.Limits.Conns
+	if now-s.Sweep < minute && !over {
+		return
+	}
+	s.Sweep = now
+	for _, d := range s.Domains {
+		s.sweepIdle(d, now)
+		s.evictSessions(d, now)
+		d.evictConns(s.Limits.Conns)
+	}
+}
+
+func (s *State) sweepIdle(d *Domain, now int64) {
+	m := &Moment{Event: &event.Event{Time: event.At(now)}, Domain: d}
+	for _, p := range d.Parties {
+		if p == nil {
+			continue
+		}
+		for _, r := range slices.Clone(p.Open) {
+			if !r.Ended() && r.Method != mcp.Listen && now-r.Sent.Time.To > s.Limits.RequestIdle {
+				d.Evicted++
+				p.Hole[event.ToClient] = max(p.Hole[event.ToClient], now)
+				s.end(m, r, Lost, Ref{At: r.Sent.At, Time: event.At(now)})
+			}
+		}
+	}
+}
+
+// evictSessions forgets the least recently used sessions beyond the limit and
+// those that nobody used for a day.
+func (s *State) evictSessions(d *Domain, now int64) {
+	type use struct {
+		p    *Party
+		last int64
+	}
+	var idle []use
+	for _, p := range d.Parties {
+		if p != nil {
+			idle = append(idle, use{p, p.LastUse})
+		}
+	}
+	slices.SortStableFunc(idle, func(a, b use) int {
+		switch {
+		case a.last < b.last:
+			return -1
+		case a.last > b.last:
+			return 1
+		}
+		return 0
+	})
+	excess := len(idle) - s.Limits.Sessions
+	if excess > 0 {
+		excess += s.Limits.Sessions / 10 // in one go, so that a storm of sessions does not sort each time
+	}
+	gone := 0
+	for i, u := range idle {
+		if i >= excess && now-u.last <= s.Limits.SessionIdle {
+			break
+		}
+		d.evict(u.p)
+		gone++
+	}
+	if gone > 0 {
+		d.Parties = slices.DeleteFunc(d.Parties, func(p *Party) bool { return p.Gone })
+	}
+}
+
+func (d *Domain) evict(p *Party) {
+	for _, r := range slices.Clone(p.Open) {
+		if r.indexed {
+			d.unindex(r)
+		}
+	}
+	if p.Live {
+		d.endLive(p, d.Now)
+	}
+	if p.IsSession() {
+		delete(d.Sessions, p.ID) // if it comes back it is not born in view: that is its hole
+	} else {
+		for k, o := range d.Others {
+			if o == p {
+				delete(d.Others, k)
+			}
+		}
+	}
+	d.Evicted++
+	p.Gone = true
+}
+
+func (d *Domain) evictConns(limit int) {
+	if len(d.Conns) <= limit {
+		return
+	}
+	ids := make([]string, 0, len(d.Conns))
+	for id := range d.Conns {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b string) int {
+		ca, cb := d.Conns[a], d.Conns[b]
+		switch {
+		case ca.LastUse < cb.LastUse:
+			return -1
+		case ca.LastUse > cb.LastUse:
+			return 1
+		case a < b:
+			return -1
+		}
+		return 1
+	})
+	for _, id := range ids[:len(ids)-limit+limit/10] {
+		delete(d.Conns, id)
+	}
+}

@@ -1,0 +1,236 @@
+package correlate
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+)
+
+// Domain is one MCP endpoint of one server process with everything known about
+// its parties. Two domains are never correlated.
+type Domain struct {
+	ID    string
+	Key   event.Domain
+	Seq   int
+	Log   bool // known from logs only
+	First int64
+	Last  int64
+	Now   event.Time // of the event being applied
+
+	Parties   []*Party // in order of appearance, without evicted ones
+	Sessions  map[string]*Party
+	Others    map[string]*Party // by kind and id
+	Conns     map[string]*Conn
+	Exchanges map[event.ExchangeID]*Exchange // not closed yet
+	ConnOrder []string
+	Index     Index
+	Seen      MarkSet
+	Tokens    IDSet      // tokens that any request gave
+	Ended     []*Request // ended requests waiting for their release, in order of their end, from EndedHead on
+	EndedHead int
+	Abandoned []*Request // requests that ended without an answer, waiting for their release
+	Oldest    int64      // start of the oldest open interval exchange; 0 = to be looked up
+	Intervals int        // open exchanges whose messages have intervals
+
+	Requests  uint64 // number of requests so far
+	Xchanges  uint64
+	Inits     int // initialize requests that were accepted, in order
+	Newest    *Party
+	LiveCount int
+	MostLive  int // sessions live at one moment, at most
+
+	SessionsMade  int // sessions ever seen
+	OthersMade    int
+	Issued        int  // answers to initialize that named a session
+	Unissued      int  // answers to initialize that named none
+	StatelessHint bool // the server says that it keeps no sessions, or served a session-bound request while no session was live
+	CreationLines int  // log lines that name a created session
+	Legacy        bool
+	Modern        bool
+	Judgeable     int // legacy requests and server messages that a rule could look at
+
+	Nameless   int  // client requests of unknown senders in flight
+	Overlap    bool // two parties were live, or had requests in flight, at one moment
+	OverlapWhy string
+	Hole       [3]int64 // loss that may concern any party
+	Gaps       int
+	LossFlags  event.Loss // of all its exchanges, together
+	BodiesLost int        // exchanges whose response or request body was not recorded
+	Paired     bool       // exchanges were rebuilt by id: crossing cannot show
+	Unreadable []string
+	Evicted    int
+	LateEvents int
+	SSE        bool // the HTTP+SSE transport was seen
+
+	Cookies []string // affinity cookies seen, bounded
+}
+
+// DomainID is how a report names a domain.
+func DomainID(k event.Domain) string {
+	id := k.Server + k.Path
+	if k.Epoch != "" {
+		id += "#" + k.Epoch
+	}
+	return id
+}
+
+func newDomain(k event.Domain, seq int) *Domain {
+	return &Domain{
+		ID: DomainID(k), Key: k, Seq: seq,
+		Sessions: map[string]*Party{}, Others: map[string]*Party{}, Conns: map[string]*Conn{}, Exchanges: map[event.ExchangeID]*Exchange{},
+	}
+}
+
+// Live returns the sessions that were live at t, in order of appearance. The
+// certain ones come first in the sense of the returned flag: sure says that
+// all of them are certain.
+func (d *Domain) Live(t event.Time) (live []*Party, sure bool) {
+	sure = true
+	for _, p := range d.Parties {
+		if !p.IsSession() {
+			continue
+		}
+		switch p.LiveAt(t) {
+		case Certain:
+			live = append(live, p)
+		case Perhaps:
+			live = append(live, p)
+			sure = false
+		}
+	}
+	return live, sure
+}
+
+// sessionOf returns the party of a session id and makes it if it is new.
+func (d *Domain) sessionOf(id string, ev *event.Event) *Party {
+	if p := d.Sessions[id]; p != nil {
+		return p
+	}
+	d.SessionsMade++
+	p := &Party{Kind: BySession, ID: id, Alias: "S" + strconv.Itoa(d.SessionsMade), Domain: d, Birth: refOf(ev)}
+	d.Sessions[id] = p
+	d.addParty(p)
+	return p
+}
+
+func (d *Domain) otherOf(kind PartyKind, id string, ev *event.Event) *Party {
+	key := fmt.Sprintf("%d|%s", kind, id)
+	if p := d.Others[key]; p != nil {
+		return p
+	}
+	d.OthersMade++
+	p := &Party{Kind: kind, ID: id, Alias: "P" + strconv.Itoa(d.OthersMade), Domain: d, Birth: refOf(ev)}
+	d.Others[key] = p
+	d.addParty(p)
+	return p
+}
+
+func (d *Domain) addParty(p *Party) {
+	p.Seq = len(d.Parties) + 1
+	d.Parties = append(d.Parties, p)
+}
+
+func (d *Domain) connOf(id string) *Conn {
+	if id == "" {
+		return nil
+	}
+	c := d.Conns[id]
+	if c == nil {
+		c = &Conn{ID: id}
+		d.Conns[id] = c
+	}
+	return c
+}
+
+// senderParty names the party of a request that carries no session
+// (DETECTION §1: principal, then clientInfo, then the address).
+func (d *Domain) senderParty(s event.Sender, ev *event.Event) *Party {
+	switch {
+	case s.Principal != "":
+		return d.otherOf(ByPrincipal, s.Principal, ev)
+	case s.ClientInfo != "":
+		return d.otherOf(ByClientInfo, s.ClientInfo, ev)
+	case s.Peer != "":
+		return d.otherOf(ByAddress, s.Peer, ev)
+	}
+	return nil
+}
+
+// Distinct reports whether two parties may be two different clients at all. An
+// address is no other party than a session or principal seen at that address.
+func Distinct(a, b *Party) bool {
+	if a == nil || b == nil || a == b {
+		return false
+	}
+	if a.Kind == ByAddress && b.Kind != ByAddress {
+		return !b.seenAt(a.ID)
+	}
+	if b.Kind == ByAddress && a.Kind != ByAddress {
+		return !a.seenAt(b.ID)
+	}
+	return true
+}
+
+func (p *Party) seenAt(address string) bool {
+	for _, c := range p.Conns {
+		if host(c.ID) == address {
+			return true
+		}
+	}
+	return false
+}
+
+// host returns the address part of "ip:port" or "[ip]:port#2".
+func host(conn string) string {
+	if i := strings.IndexByte(conn, '#'); i >= 0 {
+		conn = conn[:i]
+	}
+	if i := strings.LastIndexByte(conn, ':'); i >= 0 {
+		conn = conn[:i]
+	}
+	return strings.Trim(conn, "[]")
+}
+
+func (d *Domain) stamp(t event.Time) {
+	d.Now = t
+	if t.To == 0 {
+		return
+	}
+	if d.First == 0 || t.From < d.First {
+		d.First = t.From
+	}
+	d.Last = max(d.Last, t.To)
+}
+
+// era returns the era that rules judge a message of the wire by: what shows no
+// revision and no metadata is legacy (DETECTION §1).
+func era(m mcp.Era) mcp.Era {
+	if m == mcp.EraModern {
+		return m
+	}
+	return mcp.EraLegacy
+}
+
+func (d *Domain) setLive(p *Party, from event.Time) {
+	if p.Live {
+		return
+	}
+	p.Live, p.LiveFrom, p.LiveTo = true, from, event.Time{}
+	d.LiveCount++
+	d.MostLive = max(d.MostLive, d.LiveCount)
+	if d.LiveCount >= 2 && !d.Overlap {
+		d.Overlap = true
+		d.OverlapWhy = fmt.Sprintf("%s became live while another session was", p.Alias)
+	}
+}
+
+func (d *Domain) endLive(p *Party, at event.Time) {
+	if !p.Live {
+		return
+	}
+	p.Live, p.LiveTo = false, at
+	d.LiveCount--
+}

@@ -1,0 +1,58 @@
+package correlate
+
+import (
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+)
+
+// IndexKind is what kind of value an index entry stands under.
+type IndexKind uint8
+
+const (
+	ByID     IndexKind = iota // folded id of a client request
+	ByServer                  // folded id of a server request
+	ByToken                   // folded progress token of a client request
+	ByMark                    // marker among the arguments of a client request
+)
+
+// Key is one value of the index.
+type Key struct {
+	Kind  IndexKind
+	Value uint64
+}
+
+// IDKey is the key of an id or token.
+func IDKey(kind IndexKind, id mcp.ID) Key { return Key{kind, event.Hash(id.Fold())} }
+
+// Index finds the requests of a domain by id, token and marker. A request
+// stands in it from its arrival until it is released (State.release).
+type Index struct {
+	Entries map[Key][]*Request
+}
+
+// Find returns the requests under a key in order of arrival. The slice is the
+// index's own: do not keep it.
+func (x *Index) Find(k Key) []*Request { return x.Entries[k] }
+
+func (x *Index) add(k Key, r *Request) {
+	if x.Entries == nil {
+		x.Entries = make(map[Key][]*Request)
+	}
+	x.Entries[k] = append(x.Entries[k], r)
+}
+
+func (x *Index) remove(k Key, r *Request) {
+	list := x.Entries[k]
+	for i, o := range list {
+		if o == r {
+			if len(list) == 1 {
+				delete(x.Entries, k)
+				return
+			}
+			copy(list[i:], list[i+1:])
+			list[len(list)-1] = nil
+			x.Entries[k] = list[:len(list)-1]
+			return
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package correlate
+
+import (
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+)
+
+// logged takes a fact that only a log or a native event states. What a log says
+// about sessions is a claim of the server, good enough to build its timelines.
+func (s *State) logged(m *Moment) {
+	ev, d := m.Event, m.Domain
+	switch ev.Kind {
+	case event.SessionCreated:
+		s.created(m)
+	case event.SessionResolved:
+		m.Party = s.logParty(m)
+		if m.Party != nil {
+			d.use(m.Party, ev.Time)
+		}
+		d.Legacy = true
+	case event.SessionClosed:
+		if ev.Answered.State == event.Present {
+			m.Party = d.sessionOf(ev.Answered.ID, ev)
+			s.endSession(m, m.Party)
+		}
+	case event.RequestDone:
+		s.done(m)
+	case event.CancelledBy, event.Routed, event.CapsConsulted:
+		m.Party = s.logParty(m)
+		d.Legacy = true
+	case event.ProcessStart:
+		for _, p := range d.Parties {
+			if p != nil && p.Live {
+				s.endSession(m, p)
+			}
+		}
+	case event.Stateless:
+		d.StatelessHint = true
+	}
+}
+
+// logParty returns the session that a log line is about.
+func (s *State) logParty(m *Moment) *Party {
+	ev := m.Event
+	switch {
+	case ev.Answered.State == event.Present:
+		return m.Domain.sessionOf(ev.Answered.ID, ev)
+	case ev.Asked.State == event.Present:
+		return m.Domain.sessionOf(ev.Asked.ID, ev)
+	}
+	return nil
+}
+
+// created takes a creation line. Several lines about one session are one creation.
+func (s *State) created(m *Moment) {
+	ev, d := m.Event, m.Domain
+	if ev.Answered.State != event.Present {
+		return
+	}
+	d.Legacy = true
+	p := d.sessionOf(ev.Answered.ID, ev)
+	m.Party = p
+	if !p.Born {
+		d.CreationLines++
+		d.Inits++
+		p.Born, p.BornAt, p.Issued, p.FromLog, p.InitOrder = true, ev.Time, true, true, d.Inits
+		p.Birth = refOf(ev)
+		p.LiveTo = event.Time{}
+		d.setLive(p, ev.Time)
+		d.Newest = p
+	}
+	if ev.RPC.CapsKnown && !p.CapsKnown {
+		p.Caps, p.CapsKnown, p.CapsRef = ev.RPC.Caps, true, refOf(ev)
+	}
+	if p.ClientInfo == "" {
+		p.ClientInfo = ev.RPC.ClientInfo
+	}
+	p.UserAgents = addHint(p.UserAgents, ev.Sender.UserAgent)
+}
+
+// loggedMessage takes a log line about a JSON-RPC message.
+func (s *State) loggedMessage(m *Moment) {
+	ev, d := m.Event, m.Domain
+	rpc := &ev.RPC
+	m.Party = s.logParty(m)
+	if rpc.Era == mcp.EraModern {
+		d.Modern = true
+		return
+	}
+	if rpc.Era == mcp.EraLegacy || m.Party != nil {
+		d.Legacy = true
+	}
+	p := m.Party
+	if p != nil {
+		d.use(p, ev.Time)
+	}
+	switch {
+	case rpc.Kind == mcp.KindRequest && ev.Dir != event.ToClient:
+		if r := p.openClient(rpc.ID, true); r != nil && (r.Method == rpc.Method || rpc.Method == "") {
+			m.Request = r // a second line about one request
+			if r.Token == "" && rpc.Token != "" {
+				r.Token = rpc.Token
+				d.Index.add(IDKey(ByToken, r.Token), r)
+				p.Tokens.Add(r.Token)
+			}
+			if r.Tool == "" {
+				r.Tool = rpc.Tool
+			}
+			return
+		}
+		if rpc.ID == "" || p == nil {
+			return
+		}
+		r := s.request(m, p, nil)
+		d.subscribe(r, ev)
+	case rpc.Kind == mcp.KindNotification && ev.Dir != event.ToClient:
+		s.clientNotification(m, p)
+	case (rpc.Kind == mcp.KindResult || rpc.Kind == mcp.KindError) && ev.Dir != event.ToServer:
+		if r := p.openClient(rpc.ID, true); r != nil {
+			m.Request = r
+			s.answer(m, r)
+		}
+	}
+}
+
+// done takes a line that was written when a request had ended.
+func (s *State) done(m *Moment) {
+	ev, d := m.Event, m.Domain
+	m.Party = s.logParty(m)
+	if ev.RPC.Era == mcp.EraModern {
+		d.Modern = true
+		return
+	}
+	if m.Party != nil {
+		d.Legacy = true
+		if ev.Status == 0 || ev.Status < 400 {
+			d.use(m.Party, ev.Time)
+		}
+	}
+	p := m.Party
+	if ev.RPC.Method == mcp.Subscribe || ev.RPC.Method == mcp.Unsubscribe {
+		s.loggedSubscription(p, ev)
+	}
+	r := p.openClient(ev.RPC.ID, true)
+	if r == nil {
+		return
+	}
+	m.Request = r
+	switch ev.Outcome {
+	case event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled:
+		r.Answer, r.ErrorText, r.Code = mcp.KindResult, ev.RPC.ErrorText, ev.RPC.Code
+		if ev.Outcome != event.OutcomeOK {
+			r.Answer = mcp.KindError
+		}
+		if ev.Outcome == event.OutcomeCancelled {
+			r.Code = CodeRequestCancelled
+		}
+		s.end(m, r, Answered, refOf(ev))
+		d.subscribed(r, ev.Time)
+	case event.OutcomeDropped:
+		s.end(m, r, Cut, refOf(ev))
+	}
+}
+
+// loggedSubscription takes a log line about an accepted subscription, which may
+// name no request.
+func (s *State) loggedSubscription(p *Party, ev *event.Event) {
+	if p == nil || ev.RPC.URI == "" || ev.Outcome == event.OutcomeError {
+		return
+	}
+	if ev.RPC.Method == mcp.Unsubscribe {
+		for i := range p.Subs {
+			if p.Subs[i].Ended == (event.Time{}) && NormalURI(p.Subs[i].URI) == NormalURI(ev.RPC.URI) {
+				p.Subs[i].Ended = ev.Time
+			}
+		}
+		return
+	}
+	for i := range p.Subs {
+		if p.Subs[i].Ended == (event.Time{}) && p.Subs[i].URI == ev.RPC.URI {
+			p.Subs[i].Accepted = true
+			return
+		}
+	}
+	if len(p.Subs) < maxSubs {
+		p.Subs = append(p.Subs, Subscription{URI: ev.RPC.URI, From: ev.Time, Accepted: true, Ref: refOf(ev)})
+	}
+}

@@ -1,0 +1,187 @@
+package correlate
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+)
+
+// PartyKind is what a party is known by, strongest first (DETECTION §1).
+type PartyKind uint8
+
+const (
+	BySession PartyKind = iota
+	ByPrincipal
+	ByClientInfo
+	ByAddress
+)
+
+// Party is who a message belongs to.
+type Party struct {
+	Kind   PartyKind
+	Seq    int    // order of first appearance in the domain, from 1
+	Alias  string // S1, S2, … for sessions, P1, P2, … for others
+	ID     string // session id, principal, clientInfo or address
+	Domain *Domain
+
+	// Life of a session.
+	Born      bool       // the window holds its initialize exchange or creation line
+	BornAt    event.Time // of the initialize request
+	Issued    bool       // the server named it in an answer to initialize, or announced its endpoint
+	Live      bool
+	LiveFrom  event.Time
+	LiveTo    event.Time // end, once Live is false after it was true
+	InitOrder int        // 1, 2, … in order of initialization in the domain; 0 = unknown
+	Rekeyed   bool       // a second InitializeResult came: capabilities are unknown from then on
+	FromLog   bool       // known from creation or use in a log only
+
+	Caps       mcp.Caps
+	CapsKnown  bool
+	CapsRef    Ref
+	Birth      Ref        // the initialize request, creation line or first use
+	Ready      event.Time // notifications/initialized, or the last roots/list_changed
+	RootsAsked bool
+
+	// What its requests show about who holds it; each list is bounded.
+	Principals []string
+	Cookies    []string
+	ClientInfo string
+	UserAgents []string
+	Conns      []*Conn
+
+	Given   IDSet // ids of its requests
+	Tokens  IDSet // tokens it ever gave
+	Subs    []Subscription
+	Open    []*Request // requests of the party, either direction, that are not released yet
+	Running int        // its client requests in flight
+
+	Early []EarlyAnswer // answers of its client to server requests that are not applied yet
+	Gone  bool          // evicted: nothing may be concluded from it any more
+
+	Hole    [3]int64 // by event.Dir: last time something of this party was lost; 0 = never
+	Lossy   [3]int64 // by event.Dir: last time a body of this party was not recorded
+	LastUse int64
+	Order   uint64 // of last use, for eviction
+}
+
+const (
+	maxHints = 8
+	maxConns = 64
+)
+
+// Name returns how a report calls a party without a session, "" for sessions.
+func (p *Party) Name() string {
+	switch p.Kind {
+	case ByPrincipal:
+		if strings.HasPrefix(p.ID, "sub:") {
+			return "subject " + strings.TrimPrefix(p.ID, "sub:")
+		}
+		return "credential " + strings.TrimPrefix(p.ID, "key:")
+	case ByClientInfo:
+		return "client " + p.ID
+	case ByAddress:
+		return "address " + p.ID
+	}
+	return ""
+}
+
+// IsSession reports whether the party is a session.
+func (p *Party) IsSession() bool { return p != nil && p.Kind == BySession }
+
+// LiveAt says whether the session was live at t.
+func (p *Party) LiveAt(t event.Time) Certainty {
+	if !p.Live && p.LiveTo == (event.Time{}) {
+		return No
+	}
+	began := Before(p.LiveFrom, t)
+	if began == No || p.Live {
+		return began
+	}
+	return min(began, Before(t, p.LiveTo))
+}
+
+// Complete reports whether nothing that the party sent or received in this
+// direction since a time was lost (DETECTION §1, complete).
+func (p *Party) Complete(dir event.Dir, since int64) bool {
+	if p.Gone {
+		return false
+	}
+	hole := max(p.Hole[dir], p.Lossy[dir], p.Domain.Hole[dir])
+	for _, c := range p.Conns {
+		hole = max(hole, c.Hole[dir])
+	}
+	return hole == 0 || hole < since
+}
+
+// Whole reports whether an argument from absence about what the party sent may
+// be made: born in view, and nothing lost since.
+func (p *Party) Whole() bool {
+	return p.Born && p.Complete(event.ToServer, p.BornAt.From)
+}
+
+// WhyNotWhole names what stands against an argument from absence.
+func (p *Party) WhyNotWhole() string {
+	switch {
+	case !p.Born:
+		return "its initialize is not in view, so what it asked for before is unknown"
+	case !p.Complete(event.ToServer, p.BornAt.From):
+		return "part of what it sent is missing from the input"
+	}
+	return ""
+}
+
+// Subscription is one resources/subscribe of a session.
+type Subscription struct {
+	URI      string
+	From     event.Time // its request
+	Accepted bool
+	Refused  bool
+	Unseen   bool       // its answer was lost
+	Ended    event.Time // answer to the unsubscribe; zero = in force
+	Ref      Ref
+	Request  uint64 // Seq of the subscribing request
+}
+
+func addHint(list []string, v string) []string {
+	if v == "" || slices.Contains(list, v) || len(list) >= maxHints {
+		return list
+	}
+	return append(list, v)
+}
+
+// Conn is a client connection; it is no party, only a hint.
+type Conn struct {
+	ID       string
+	Sessions []*Party // sessions whose requests it carried, in order, bounded
+	Mixed    bool     // it carried more sessions than the list holds
+	Hole     [3]int64
+	LastUse  int64
+}
+
+// Carried reports whether a request of the session came on the connection.
+func (c *Conn) Carried(p *Party) bool {
+	return c != nil && slices.Contains(c.Sessions, p)
+}
+
+func (c *Conn) carry(p *Party) {
+	if slices.Contains(c.Sessions, p) {
+		return
+	}
+	if len(c.Sessions) >= maxHints {
+		c.Mixed = true
+		return
+	}
+	c.Sessions = append(c.Sessions, p)
+}
+
+// EarlyAnswer is a client's answer that came before its request was applied.
+type EarlyAnswer struct {
+	ID   mcp.ID
+	Kind mcp.Kind
+	Code int
+	Ref  Ref
+}
+
+const maxEarly = 64

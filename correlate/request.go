@@ -1,0 +1,187 @@
+package correlate
+
+import (
+	"strings"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+)
+
+// Fate is what became of a request (DETECTION §1).
+type Fate uint8
+
+const (
+	Open     Fate = iota // in flight
+	Answered             // a result or error came on a stream of its own
+	Refused              // the server answered with HTTP 4xx or 5xx
+	GivenUp              // its own party cancelled it, or its client left
+	Cut                  // the server closed without an answer; restart; end of session
+	Lost                 // a hole: what became of it is not known
+)
+
+func (f Fate) String() string {
+	return [...]string{"open", "answered", "refused", "given up", "cut", "lost"}[f]
+}
+
+// Ref is a record that evidence can point to.
+type Ref struct {
+	At      event.Address
+	Time    event.Time
+	Excerpt string
+}
+
+func refOf(ev *event.Event) Ref { return Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt} }
+
+// Request is one JSON-RPC request, either direction.
+type Request struct {
+	Seq      uint64 // order of arrival in the domain
+	Dir      event.Dir
+	ID       mcp.ID
+	Method   string
+	Tool     string
+	URI      string
+	Token    mcp.ID
+	Need     mcp.Caps // server requests: what the client must have declared
+	Era      mcp.Era
+	Party    *Party // nil = unknown
+	Exchange *Exchange
+	FoldOnly bool // the type of the id is lost
+
+	Sent Ref
+	Fate Fate
+	End  Ref // of the answer, close or cancel that decided the fate
+
+	Answer    mcp.Kind // KindResult or KindError, once answered
+	Status    int
+	Code      int
+	IsError   bool
+	ErrorText string
+	Shape     event.Shape
+	OwnCancel event.Time // the party's own cancel; zero = none
+	CancelRef Ref
+	Left      bool // its client closed the exchange before an answer
+	Extra     int  // answers with this id on its stream after the first
+
+	BodyHash   uint64
+	Trace      string
+	ClientInfo string
+	Args       []event.Arg
+	Markers    []uint64 // args that are markers still
+	MarkerSure bool     // no message before it can have carried a marker of it
+
+	Progress int // progress notifications with its token that reached its own party
+	indexed  bool
+}
+
+// Ended reports whether the fate is decided.
+func (r *Request) Ended() bool { return r.Fate != Open }
+
+// InFlight says whether the request was open at t. Inside one exchange
+// causality beats stamps, so callers ask this only about other exchanges.
+func (r *Request) InFlight(t event.Time) Certainty {
+	began := Before(r.Sent.Time, t)
+	if began == No || !r.Ended() {
+		return began
+	}
+	return min(began, Before(t, r.End.Time))
+}
+
+// OpenWithin says whether the request was open at t or ended at most grace ns before.
+func (r *Request) OpenWithin(t event.Time, grace int64) Certainty {
+	began := Before(r.Sent.Time, t)
+	if began == No || !r.Ended() {
+		return began
+	}
+	end := r.End.Time
+	end.From, end.To = end.From+grace, end.To+grace
+	return min(began, Before(t, end))
+}
+
+// Overlaps reports whether the two requests were in flight at one moment, as
+// far as the stamps show.
+func (r *Request) Overlaps(o *Request) bool {
+	return (!r.Ended() || o.Sent.Time.From <= r.End.Time.To) && (!o.Ended() || r.Sent.Time.From <= o.End.Time.To)
+}
+
+// Succeeded reports whether the answer was an ordinary result.
+func (r *Request) Succeeded() bool {
+	return r.Fate == Answered && r.Answer == mcp.KindResult && !r.IsError
+}
+
+// CodeRequestCancelled is the error code that servers borrow from the Language
+// Server Protocol for a cancelled request.
+const CodeRequestCancelled = -32800
+
+// SaysCancelled reports whether the answer says that the call was cancelled
+// (DETECTION §1): code -32800, or a text with the stem cancel, or an abort of an
+// operation, request, call or task. Time-outs and deadlines do not say it.
+func (r *Request) SaysCancelled() bool {
+	if r.Fate != Answered || (r.Answer != mcp.KindError && !r.IsError) {
+		return false
+	}
+	return r.Code == CodeRequestCancelled || TextSaysCancelled(r.ErrorText)
+}
+
+// TextSaysCancelled is the part of SaysCancelled that looks at a text.
+func TextSaysCancelled(text string) bool {
+	t := strings.ToLower(text)
+	if strings.Contains(t, "cancel") {
+		return true
+	}
+	if strings.Contains(t, "aborterror") {
+		return true
+	}
+	i := strings.Index(t, "abort")
+	if i < 0 {
+		return false
+	}
+	for _, not := range []string{"connection", "transaction", "socket", "stream reset"} {
+		if strings.Contains(t, not) {
+			return false
+		}
+	}
+	for _, of := range []string{"operation", "request", "call", "task", "job", "tool"} {
+		if strings.Contains(t, of) {
+			return true
+		}
+	}
+	return false
+}
+
+// SameID reports whether two ids are equal, typed; folded where the type of one is lost.
+func (r *Request) SameID(id mcp.ID, foldOnly bool) bool {
+	if r.FoldOnly || foldOnly {
+		return r.ID.Fold() == id.Fold()
+	}
+	return r.ID == id
+}
+
+// HasMarker reports whether v is a marker of the request.
+func (r *Request) HasMarker(v uint64) bool {
+	for _, m := range r.Markers {
+		if m == v {
+			return true
+		}
+	}
+	return false
+}
+
+// HasValue reports whether v is among the argument values.
+func (r *Request) HasValue(v uint64) bool {
+	for _, a := range r.Args {
+		if a.Value == v {
+			return true
+		}
+	}
+	return false
+}
+
+// OwnValue reports whether marks hold a value of at least three characters that is an argument of r.
+func (r *Request) OwnValue(marks []uint64) bool {
+	for _, a := range r.Args {
+		if a.Class >= event.ArgMedium && event.HasMark(marks, a.Value) {
+			return true
+		}
+	}
+	return false
+}

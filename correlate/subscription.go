@@ -1,0 +1,126 @@
+package correlate
+
+import (
+	"net/url"
+	"strings"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+)
+
+// subscribe notes a resources/subscribe or unsubscribe request.
+func (d *Domain) subscribe(r *Request, ev *event.Event) {
+	p := r.Party
+	if p == nil || r.Method != mcp.Subscribe {
+		return
+	}
+	if len(p.Subs) >= maxSubs {
+		p.Subs = append(p.Subs[:0], p.Subs[1:]...)
+		p.Hole[event.ToServer] = ev.Time.To
+		d.Evicted++
+	}
+	p.Subs = append(p.Subs, Subscription{URI: r.URI, From: ev.Time, Ref: refOf(ev), Request: r.Seq})
+}
+
+const maxSubs = 64
+
+// subscribed takes the answer to a subscribe or unsubscribe.
+func (d *Domain) subscribed(r *Request, t event.Time) {
+	p := r.Party
+	if p == nil {
+		return
+	}
+	switch r.Method {
+	case mcp.Subscribe:
+		for i := range p.Subs {
+			if p.Subs[i].Request == r.Seq {
+				p.Subs[i].Accepted = r.Answer == mcp.KindResult
+				p.Subs[i].Refused = r.Answer == mcp.KindError
+			}
+		}
+	case mcp.Unsubscribe:
+		if r.Answer != mcp.KindResult {
+			return
+		}
+		for i := range p.Subs {
+			if p.Subs[i].Ended == (event.Time{}) && NormalURI(p.Subs[i].URI) == NormalURI(r.URI) {
+				p.Subs[i].Ended = t
+			}
+		}
+	}
+}
+
+// Covers says whether a subscription to s covers an update of u: equal after
+// normalising, u below s at a `/` boundary (sub-resources are allowed by the
+// schema comment of ResourceUpdatedNotification, all revisions), or s a template that matches u.
+func Covers(u, s string) bool {
+	nu, ns := NormalURI(u), NormalURI(s)
+	if nu == ns {
+		return true
+	}
+	if strings.HasPrefix(nu, ns) && (strings.HasSuffix(ns, "/") || nu[len(ns)] == '/' || nu[len(ns)] == '?' || nu[len(ns)] == '#') {
+		return true
+	}
+	return strings.Contains(s, "{") && matchTemplate(s, u)
+}
+
+// NormalURI lowers scheme and host, decodes unreserved escapes, unifies
+// file:/x and file:///x, and drops a trailing slash.
+func NormalURI(s string) string {
+	s = strings.TrimSpace(s)
+	i := strings.IndexByte(s, ':')
+	if i <= 0 {
+		return strings.TrimSuffix(unescapePath(s), "/")
+	}
+	scheme, rest := strings.ToLower(s[:i]), s[i+1:]
+	if scheme == "file" {
+		rest = "///" + strings.TrimLeft(strings.TrimPrefix(rest, "//localhost"), "/")
+	}
+	if strings.HasPrefix(rest, "//") {
+		host := rest[2:]
+		path := ""
+		if j := strings.IndexAny(host, "/?#"); j >= 0 {
+			host, path = host[:j], host[j:]
+		}
+		rest = "//" + strings.ToLower(host) + path
+	}
+	return strings.TrimSuffix(scheme+":"+unescapePath(rest), "/")
+}
+
+func unescapePath(s string) string {
+	if strings.IndexByte(s, '%') < 0 {
+		return s
+	}
+	if u, err := url.PathUnescape(s); err == nil {
+		return u
+	}
+	return s
+}
+
+// matchTemplate matches u against an RFC 6570 template, each expression
+// standing for any text without `/` ({+x} and {/x*} for any text).
+func matchTemplate(tmpl, u string) bool {
+	open := strings.IndexByte(tmpl, '{')
+	if open < 0 {
+		return tmpl == u
+	}
+	if !strings.HasPrefix(u, tmpl[:open]) {
+		return false
+	}
+	u, tmpl = u[open:], tmpl[open:]
+	end := strings.IndexByte(tmpl, '}')
+	if end < 0 {
+		return false
+	}
+	wide := strings.ContainsAny(tmpl[1:end], "+/*#?&")
+	tmpl = tmpl[end+1:]
+	for n := 0; n <= len(u); n++ {
+		if matchTemplate(tmpl, u[n:]) {
+			return true
+		}
+		if n < len(u) && u[n] == '/' && !wide {
+			return false
+		}
+	}
+	return false
+}

@@ -1,0 +1,410 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+	"github.com/isodetect/isodetect/signals"
+)
+
+// Drift detects capability_drift: a server request reached a client that did
+// not declare what it needs, or that belongs to another client's call.
+type Drift struct {
+	// Ignores holds the kinds of request for which the server was seen to look at
+	// nobody's capabilities: from then on they are never above possible.
+	Ignores map[string]bool
+	// Seen holds, per kind, the undeclared requests with a donor, for the step to confirmed.
+	Seen map[string][]Drifted
+	// Refusals holds calls that were refused for lack of a capability.
+	Refusals []Refusal
+	Pending  []Misrouted
+}
+
+// Drifted is one undeclared request.
+type Drifted struct {
+	Victim  string
+	Donor   string
+	Finding *signals.Finding
+}
+
+// Refusal is a call that the server refused for lack of a client capability.
+type Refusal struct {
+	Party *correlate.Party
+	Tool  string
+	Ref   correlate.Ref
+}
+
+// Misrouted is a server request that reached an idle party while exactly one
+// other party had a call in flight; it waits for what becomes of that call.
+type Misrouted struct {
+	Request  *correlate.Request // the server request
+	Receiver *correlate.Party
+	Call     *correlate.Request
+}
+
+func newDrift(Options) Detector {
+	return &Drift{Ignores: map[string]bool{}, Seen: map[string][]Drifted{}}
+}
+
+// Observe looks at server requests, at refusals, and at the fate of calls that may starve.
+func (f *Drift) Observe(m *correlate.Moment, out *Sink) {
+	ev := m.Event
+	switch {
+	case ev.Kind == event.CapsConsulted:
+		f.consulted(m, out)
+	case ev.Kind == event.Message && ev.Exchange.N != 0 && ev.Dir == event.ToClient && ev.RPC.Kind == mcp.KindRequest:
+		if m.Request != nil && legacy(m.Exchange) && m.Request.Sent.At == ev.At {
+			f.request(m, out)
+		}
+	}
+	for _, r := range m.Ended {
+		f.ended(m, r, out)
+	}
+}
+
+// End drops what waits: a call that still runs at the end of the window is not starved.
+func (f *Drift) End(*correlate.Domain, *Sink) { f.Pending = nil }
+
+func (f *Drift) ended(m *correlate.Moment, r *correlate.Request, out *Sink) {
+	if r.Dir == event.ToServer && (r.Answer == mcp.KindError || r.IsError) && saysUnsupported(r.ErrorText) && r.Party != nil {
+		if len(f.Refusals) >= 64 {
+			f.Refusals = append(f.Refusals[:0], f.Refusals[1:]...)
+		}
+		f.Refusals = append(f.Refusals, Refusal{r.Party, r.Tool, r.End})
+	}
+	for i := 0; i < len(f.Pending); i++ {
+		p := f.Pending[i]
+		if p.Call != r {
+			continue
+		}
+		f.Pending = slices.Delete(f.Pending, i, i+1)
+		i--
+		if r.Fate == correlate.GivenUp || r.Fate == correlate.Cut && m.Event.Kind == event.Closed {
+			f.reportMisrouted(p, r.End, "that call was never answered", out)
+		}
+	}
+}
+
+// saysUnsupported reports whether an error text says that the client lacks a capability.
+func saysUnsupported(text string) bool {
+	t := strings.ToLower(text)
+	if !strings.Contains(t, "support") && !strings.Contains(t, "capabilit") {
+		return false
+	}
+	for _, kind := range []string{"sampling", "elicit", "roots", "client"} {
+		if strings.Contains(t, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+// request judges one server request at the party whose stream it arrived on.
+func (f *Drift) request(m *correlate.Moment, out *Sink) {
+	r, p, d := m.Request, m.Party, m.Domain
+	if r.Need == 0 || p == nil || m.Exchange.Resumed() || m.Exchange.Loss&event.LossRequest != 0 {
+		return
+	}
+	if r.Method == mcp.RootsList && p.Ready != (event.Time{}) && r.Sent.Time.From <= p.Ready.To+correlate.Grace && r.Sent.Time.To >= p.Ready.From {
+		if !orderless(r.Sent.Time) || r.Sent.Time.To <= p.Ready.To+correlate.Grace {
+			return // servers ask for roots when a client is ready or its roots changed
+		}
+	}
+	if f.quotes(m, out) {
+		return
+	}
+	if !p.IsSession() {
+		return
+	}
+	if p.Born && p.CapsKnown && !p.Rekeyed {
+		if p.Caps.Has(r.Need) {
+			f.declared(m, out)
+		} else {
+			f.undeclared(m, out)
+		}
+	} else if others, _ := d.Live(r.Sent.Time); len(without(others, p)) > 0 {
+		out.Unassessable(signals.CapabilityDrift, "a session that got a server request declared its capabilities out of view")
+	}
+	f.idle(m, out)
+}
+
+// declared counts a request that its receiver had declared while another live session had not.
+func (f *Drift) declared(m *correlate.Moment, out *Sink) {
+	live, _ := m.Domain.Live(m.Request.Sent.Time)
+	for _, o := range live {
+		if o != m.Party && o.CapsKnown && !o.Caps.Has(m.Request.Need) {
+			out.Judged(signals.CapabilityDrift)
+			return
+		}
+	}
+}
+
+// undeclared judges a request for which its receiver never declared the capability.
+func (f *Drift) undeclared(m *correlate.Moment, out *Sink) {
+	r, p, d := m.Request, m.Party, m.Domain
+	var donors []*correlate.Party
+	live, _ := d.Live(r.Sent.Time)
+	for _, o := range live {
+		if o != p && o.CapsKnown && !o.Rekeyed && o.Caps.Has(r.Need) {
+			donors = append(donors, o)
+		}
+	}
+	kind := r.Method
+	if len(donors) == 0 {
+		f.Ignores[kind] = true
+		out.Note("capability_violation", "the server sent "+kind+" to a client that did not declare it, and no other live client had: it looks at nobody's capabilities", r.Sent.At)
+		if len(live) > 1 {
+			out.Judged(signals.CapabilityDrift)
+		}
+		return
+	}
+	out.Judged(signals.CapabilityDrift)
+	running := inFlight(p.Open, r.Sent.Time)
+	after := slices.DeleteFunc(slices.Clone(donors), func(o *correlate.Party) bool { return o.InitOrder < p.InitOrder })
+	if len(after) == 0 && p == newestAt(live) && running > 0 {
+		f.Ignores[kind] = true // nobody came later whose capabilities could have been taken
+	}
+	donor := donors[len(donors)-1]
+	st, assume := signals.Possible, "the donor's capabilities were there before the victim's"
+	switch {
+	case len(after) > 0:
+		donor = after[len(after)-1]
+		st, assume = signals.Probable, "the server looks at capabilities at all, and took those of "+donor.Alias
+		if f.refusedBefore(p, donor) {
+			st, assume = signals.Confirmed, ""
+		}
+	case running == 0 && busyDonor(donors, r.Sent.Time):
+		st, assume = signals.Probable, "the request belongs to the call that "+donor.Alias+" had in flight"
+	}
+	if f.Ignores[kind] {
+		st, assume = signals.Possible, "the server was seen to send this kind of request without looking at capabilities"
+	}
+	fd := out.Report(f.finding(m, donor, st, assume))
+	if len(after) > 0 && !f.Ignores[kind] {
+		f.repeat(kind, Drifted{p.ID, donor.ID, fd}, out)
+	}
+}
+
+// repeat confirms the findings of a kind once two victims or two donors were seen.
+func (f *Drift) repeat(kind string, now Drifted, out *Sink) {
+	list := f.Seen[kind]
+	two := false
+	for _, o := range list {
+		two = two || o.Victim != now.Victim || o.Donor != now.Donor
+	}
+	if len(list) < 64 {
+		f.Seen[kind] = append(list, now)
+	}
+	if !two {
+		return
+	}
+	for _, o := range f.Seen[kind] {
+		if o.Finding.Strength < signals.Confirmed {
+			out.Raise(o.Finding, signals.Confirmed, "it happened to more than one session, each time after a client that declares it had initialized")
+		}
+	}
+}
+
+func (f *Drift) finding(m *correlate.Moment, donor *correlate.Party, st signals.Strength, assume string) signals.Finding {
+	r, p := m.Request, m.Party
+	return signals.Finding{
+		Signal: signals.CapabilityDrift, Variant: "undeclared", Strength: st, Era: "legacy",
+		Parties:    []signals.Party{party(donor, signals.Cause), party(p, signals.Victim)},
+		RequestIDs: ids(r), Method: r.Method, First: r.Sent.Time.From, Last: r.Sent.Time.To,
+		Summary: fmt.Sprintf("%s got %s, which it never declared (it declared: %s); %s had", p.Alias, r.Method, p.Caps, donor.Alias),
+		Because: []string{
+			fmt.Sprintf("%s declared %s at its initialize", p.Alias, p.Caps),
+			fmt.Sprintf("the request needs %s", r.Need),
+			fmt.Sprintf("%s, live at the same time, declared it", donor.Alias),
+			"so the server read the capabilities of another session than the one it wrote to",
+		},
+		Assumption: assume,
+		Evidence: []signals.Evidence{
+			seen(signals.Victim, p.CapsRef, p, "what "+p.Alias+" declared"),
+			here(signals.Victim, m.Event, p, "the server asks for "+r.Need.String()),
+			seen(signals.Cause, donor.CapsRef, donor, "what "+donor.Alias+" declared"),
+		},
+	}
+}
+
+// refusedBefore reports whether a call of the victim was refused for lack of a
+// capability before the donor came.
+func (f *Drift) refusedBefore(p, donor *correlate.Party) bool {
+	for _, r := range f.Refusals {
+		if r.Party == p && correlate.Before(r.Ref.Time, donor.LiveFrom) == correlate.Certain {
+			return true
+		}
+	}
+	return false
+}
+
+// quotes judges a request that holds a marker of another party's call in flight.
+func (f *Drift) quotes(m *correlate.Moment, out *Sink) bool {
+	r, p, d := m.Request, m.Party, m.Domain
+	var owner *correlate.Request
+	for _, c := range marked(d, m.Event.RPC.Marks) {
+		if c.Party == nil || c.Dir != event.ToServer || unbound(c, d) || c.InFlight(r.Sent.Time) == correlate.No {
+			continue
+		}
+		if !correlate.Distinct(c.Party, p) {
+			return false // its own call
+		}
+		if owner != nil && owner.Party != c.Party {
+			return false
+		}
+		owner = c
+	}
+	if owner == nil {
+		return false
+	}
+	out.Judged(signals.CapabilityDrift)
+	st, assume := signals.Confirmed, ""
+	if owner.InFlight(r.Sent.Time) == correlate.Perhaps {
+		st, assume = st.Down(), "the request came while that call was in flight: the stamps leave it open"
+	}
+	out.Report(signals.Finding{
+		Signal: signals.CapabilityDrift, Variant: "misrouted_request", Strength: st, Era: "legacy",
+		Parties:    []signals.Party{party(p, signals.Cause), party(owner.Party, signals.Victim)},
+		RequestIDs: ids(owner, r), Method: r.Method, Tool: owner.Tool, First: r.Sent.Time.From, Last: r.Sent.Time.To,
+		Summary: fmt.Sprintf("%s got a %s that belongs to the %s of %s", name(p), r.Method, call(owner), name(owner.Party)),
+		Because: []string{
+			fmt.Sprintf("the request quotes a value that only the call of %s carried", name(owner.Party)),
+			fmt.Sprintf("that call was in flight; it arrived at %s", name(p)),
+			"so the server sends what a call needs to another client than the one that made it",
+		},
+		Assumption: assume,
+		Evidence: []signals.Evidence{
+			seen(signals.Victim, owner.Sent, owner.Party, "the call that carries the value"),
+			here(signals.Cause, m.Event, p, "the request that quotes it"),
+		},
+	})
+	return true
+}
+
+// idle remembers a request that reached a party with nothing in flight while
+// exactly one other party had a call in flight.
+func (f *Drift) idle(m *correlate.Moment, out *Sink) {
+	r, p, d := m.Request, m.Party, m.Domain
+	if orderless(r.Sent.Time) || inFlight(p.Open, r.Sent.Time) > 0 || !p.Complete(event.ToServer, r.Sent.Time.From-2*minute) {
+		return
+	}
+	var other *correlate.Request
+	for _, o := range d.Parties {
+		if !correlate.Distinct(o, p) {
+			continue
+		}
+		for _, c := range o.Open {
+			if c.Dir != event.ToServer || c.InFlight(r.Sent.Time) == correlate.No || c.Method == mcp.Initialize {
+				continue
+			}
+			if other != nil && other.Party != o {
+				return
+			}
+			other = c
+		}
+	}
+	if other == nil || len(f.Pending) >= 256 {
+		return
+	}
+	mis := Misrouted{Request: r, Receiver: p, Call: other}
+	for _, old := range f.Refusals {
+		if old.Party == other.Party && old.Tool == other.Tool && correlate.Before(old.Ref.Time, p.LiveFrom) == correlate.Certain {
+			f.reportMisrouted(mis, old.Ref, "an earlier call of the same tool was refused for lack of the capability, before "+name(p)+" was there", out)
+			return
+		}
+	}
+	f.Pending = append(f.Pending, mis)
+}
+
+const minute = int64(60e9)
+
+func (f *Drift) reportMisrouted(p Misrouted, proof correlate.Ref, shows string, out *Sink) {
+	out.Judged(signals.CapabilityDrift)
+	r, c := p.Request, p.Call
+	out.Report(signals.Finding{
+		Signal: signals.CapabilityDrift, Variant: "misrouted_request", Strength: signals.Probable, Era: "legacy",
+		Parties:    []signals.Party{party(p.Receiver, signals.Cause), party(c.Party, signals.Victim)},
+		RequestIDs: ids(c, r), Method: r.Method, Tool: c.Tool, First: r.Sent.Time.From, Last: max(r.Sent.Time.To, proof.Time.To),
+		Summary: fmt.Sprintf("%s got a %s while it had nothing in flight; the only call in flight then was %s of %s", name(p.Receiver), r.Method, call(c), name(c.Party)),
+		Because: []string{
+			"a server asks a client inside a call of that client (transports: messages on a stream should relate to its request)",
+			fmt.Sprintf("%s had no call in flight, %s had exactly this one", name(p.Receiver), name(c.Party)),
+			shows,
+			"so the request that this call needed went to another client",
+		},
+		Assumption: "the server does not ask clients on its own",
+		Evidence: []signals.Evidence{
+			seen(signals.Victim, c.Sent, c.Party, "the call in flight"),
+			seen(signals.Cause, r.Sent, p.Receiver, "the request arrives at an idle client"),
+			seen(signals.Victim, proof, c.Party, shows),
+		},
+	})
+}
+
+// consulted judges a log line that names the capability set used at dispatch.
+func (f *Drift) consulted(m *correlate.Moment, out *Sink) {
+	ev, p, d := m.Event, m.Party, m.Domain
+	if p == nil || !p.CapsKnown || !ev.RPC.CapsKnown {
+		return
+	}
+	out.Judged(signals.CapabilityDrift)
+	if ev.RPC.Caps == p.Caps {
+		return
+	}
+	live, _ := d.Live(ev.Time)
+	st, assume := signals.Probable, "the difference comes from another client"
+	from := signals.Party{Alias: "?", Text: "unknown", Role: signals.Cause}
+	evidence := []signals.Evidence{
+		seen(signals.Victim, p.CapsRef, p, "capabilities at initialize: "+p.Caps.String()),
+		here(signals.Victim, ev, p, "capabilities consulted: "+ev.RPC.Caps.String()),
+	}
+	for _, o := range live {
+		if o != p && o.CapsKnown && o.Caps == ev.RPC.Caps {
+			st, assume, from = signals.Confirmed, "", party(o, signals.Cause)
+			evidence = append(evidence, seen(signals.Cause, o.CapsRef, o, "the set that "+o.Alias+" declared"))
+			break
+		}
+	}
+	out.Report(signals.Finding{
+		Signal: signals.CapabilityDrift, Variant: "log", Strength: st, Era: "legacy", Parties: []signals.Party{from, party(p, signals.Victim)},
+		Method: ev.RPC.Method, First: ev.Time.From, Last: ev.Time.To,
+		Summary:    fmt.Sprintf("the server consulted the capabilities %s for %s, which declared %s", ev.RPC.Caps, p.Alias, p.Caps),
+		Because:    []string{"one session has one capability set, fixed at initialize", "the set used at dispatch is another one"},
+		Assumption: assume, Evidence: evidence,
+	})
+}
+
+// inFlight counts the client requests of a list that may have been in flight at t.
+func inFlight(list []*correlate.Request, t event.Time) int {
+	n := 0
+	for _, r := range list {
+		if r.Dir == event.ToServer && r.InFlight(t) != correlate.No {
+			n++
+		}
+	}
+	return n
+}
+
+func busyDonor(donors []*correlate.Party, t event.Time) bool {
+	for _, o := range donors {
+		if inFlight(o.Open, t) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// newestAt returns the session of a list that initialized last.
+func newestAt(live []*correlate.Party) *correlate.Party {
+	var newest *correlate.Party
+	for _, p := range live {
+		if newest == nil || p.InitOrder > newest.InitOrder {
+			newest = p
+		}
+	}
+	return newest
+}

@@ -1,0 +1,496 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+	"github.com/isodetect/isodetect/signals"
+)
+
+// Fallback detects fallback_resolution: a request without a valid session id of
+// its own was bound to some other live session.
+type Fallback struct {
+	// Stateless: a session-bound request got a result although no session was live.
+	Stateless bool
+	// Named counts, per session, the log lines that were answered with it although
+	// the request had none: the first one is its initialize.
+	Named map[string]int
+	// Done holds the requests already reported by their effects, so that one
+	// request is one occurrence.
+	Done map[uint64]bool
+}
+
+func newFallback(Options) Detector {
+	return &Fallback{Named: map[string]int{}, Done: map[uint64]bool{}}
+}
+
+// Observe looks at answers, at effects on other parties' streams, and at log lines.
+func (f *Fallback) Observe(m *correlate.Moment, out *Sink) {
+	ev := m.Event
+	switch ev.Kind {
+	case event.Head:
+		f.stream(m, out)
+	case event.Message:
+		if ev.Exchange.N == 0 || !legacy(m.Exchange) {
+			return
+		}
+		if ev.Dir == event.ToClient {
+			f.answer(m, out)
+			f.effect(m, out)
+		}
+	case event.Closed:
+		f.closed(m, out)
+	case event.SessionResolved:
+		f.resolved(m, out)
+	case event.RequestDone:
+		f.logged(m, out)
+	}
+}
+
+// End has nothing to decide.
+func (f *Fallback) End(*correlate.Domain, *Sink) {}
+
+// stream judges a GET that was answered with a stream of another session.
+func (f *Fallback) stream(m *correlate.Moment, out *Sink) {
+	x, ev := m.Exchange, m.Event
+	if x == nil || x.Method != "GET" || ev.Status != 200 || ev.Answered.State != event.Present {
+		return
+	}
+	f.named(m, x, nil, out)
+}
+
+// answer judges a result: was it given to a request that had no session of its own?
+func (f *Fallback) answer(m *correlate.Moment, out *Sink) {
+	r, ev := m.Request, m.Event
+	if r == nil || m.Extra || r.Exchange == nil || !legacy(r.Exchange) || r.Dir != event.ToServer {
+		if r == nil && ev.RPC.Kind == mcp.KindResult {
+			f.elsewhere(m, out)
+		}
+		return
+	}
+	x := r.Exchange
+	if x != m.Exchange || x.Initial != nil || mcp.NeedsNoSession(r.Method) || !x.Paired() || x.Loss&event.LossHeaders != 0 {
+		return
+	}
+	if ev.RPC.Kind != mcp.KindResult {
+		f.refused(m, x, r, out)
+		return
+	}
+	switch {
+	case x.Answered.State == event.Present && !(x.Asked.State == event.Present && x.Asked.ID == x.Answered.ID):
+		f.named(m, x, r, out)
+	case x.Asked.State == event.Absent && mcp.SessionBound(r.Method):
+		f.silent(m, x, r, out)
+	case x.Asked.State == event.Present && !x.Party.Issued:
+		f.unknownID(m, x, out)
+	}
+}
+
+// refused counts a header-less request that was refused: the occasion was there, and the server did right.
+func (f *Fallback) refused(m *correlate.Moment, x *correlate.Exchange, r *correlate.Request, out *Sink) {
+	if x.Asked.State == event.Absent && mcp.SessionBound(r.Method) && m.Domain.Issued > 0 {
+		out.Judged(signals.FallbackResolution)
+	}
+}
+
+// closed counts a header-less request that was refused with an HTTP status.
+func (f *Fallback) closed(m *correlate.Moment, out *Sink) {
+	x := m.Exchange
+	if x == nil || x.Status < 400 || x.Asked.State != event.Absent || !legacy(x) || m.Domain.Issued == 0 {
+		return
+	}
+	for _, r := range x.Requests {
+		if mcp.SessionBound(r.Method) && r.Fate == correlate.Refused {
+			out.Judged(signals.FallbackResolution)
+			return
+		}
+	}
+}
+
+// named judges an answer that names a session which the request did not carry.
+func (f *Fallback) named(m *correlate.Moment, x *correlate.Exchange, r *correlate.Request, out *Sink) {
+	d := m.Domain
+	bound := d.Sessions[x.Answered.ID]
+	if bound == nil || x.Bound {
+		return
+	}
+	asked := x.Asked
+	if asked.State == event.Unknown || asked.State == event.Present && asked.ID == bound.ID {
+		return
+	}
+	if x.NewID {
+		out.Note("implicit_session", "a request without a session id was answered with a new one: sessions are made outside initialize", x.Opened.At)
+		return
+	}
+	x.Bound = true
+	out.Judged(signals.FallbackResolution)
+	asks := f.asks(x)
+	live, _ := d.Live(x.Opened.Time)
+	others := without(live, bound)
+	if asked.State == event.Present && asked.ID != bound.ID && x.Party.IsSession() && x.Party.Issued && x.Party.LiveAt(x.Opened.Time) != correlate.No {
+		if bound.Issued {
+			f.report(m, x, r, bound, signals.Confirmed, out,
+				fmt.Sprintf("%s, sent with the id of %s, was answered in the name of %s", asks, x.Party.Alias, bound.Alias), "")
+		}
+		return
+	}
+	switch correlate.Relate(x, bound) {
+	case correlate.AnotherPerson:
+		st := signals.Confirmed
+		if !bound.Issued {
+			st = signals.Probable
+		}
+		f.report(m, x, r, bound, st, out, fmt.Sprintf("%s without a session of its own was bound to %s, which another client initialized", asks, bound.Alias), "")
+	case correlate.SamePerson:
+		out.Note("fallback_own", "a request without a session id was bound to its sender's own session", x.Opened.At)
+	default:
+		if len(others) == 0 {
+			out.Note("fallback_own", "a request without a session id was bound to the only live session", x.Opened.At)
+			return
+		}
+		f.report(m, x, r, bound, signals.Probable, out, fmt.Sprintf("%s without a session of its own was bound to %s", asks, bound.Alias),
+			fmt.Sprintf("the sender is not the client of %s that lost its header", bound.Alias))
+	}
+}
+
+func (f *Fallback) asks(x *correlate.Exchange) string {
+	if len(x.Requests) > 0 {
+		r := x.Requests[0]
+		if r.Tool != "" {
+			return "a " + r.Method + " (" + r.Tool + ")"
+		}
+		return "a " + r.Method
+	}
+	return "a " + x.Method
+}
+
+// silent judges a result to a request without a session id where the answer
+// names no session: the binding shows only in that the call succeeded.
+func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correlate.Request, out *Sink) {
+	d := m.Domain
+	if d.Issued == 0 || f.Done[r.Seq] {
+		return
+	}
+	live, _ := d.Live(x.Opened.Time)
+	if len(live) == 0 {
+		f.Stateless = true
+		return
+	}
+	own := ownSession(x)
+	others := without(live, own)
+	if len(others) == 0 || own == nil && len(live) == 1 {
+		out.Note("fallback_own", "a request without a session id succeeded while no session but one was live", x.Opened.At)
+		return
+	}
+	out.Judged(signals.FallbackResolution)
+	st, assume := signals.Probable, "the endpoint has no stateless branch for requests without a session id"
+	if f.Stateless || d.Unissued > 0 || d.StatelessHint {
+		st, assume = signals.Possible, "the endpoint also answers clients without any session: this may be its stateless branch"
+	}
+	from := sender(x, signals.Cause)
+	parties := candidates([]signals.Party{from}, others)
+	ev := []signals.Evidence{
+		seen(signals.Cause, r.Sent, own, "sent without a session id, all headers recorded"),
+		here(signals.Context, m.Event, own, "answered with a result"),
+	}
+	for _, p := range others[:min(2, len(others))] {
+		ev = append(ev, seen(signals.Candidate, p.Birth, p, p.Alias+" was live then"))
+	}
+	f.Done[r.Seq] = true
+	out.Report(signals.Finding{
+		Signal: signals.FallbackResolution, Variant: "silent", Strength: st, Era: "legacy", Parties: parties,
+		RequestIDs: ids(r), Method: r.Method, Tool: r.Tool, First: r.Sent.Time.From, Last: m.Event.Time.To,
+		Summary: fmt.Sprintf("%s without a session id succeeded at an endpoint that gives every client one; it was served in the name of %s", f.asks(x), oneOf(others)),
+		Because: []string{
+			"the endpoint issued a session id to every initialize in view",
+			"a request without one should be refused (P-SES-5), this one got a result",
+			"the answer names no session, so which of the live ones it was bound to does not show",
+		},
+		Assumption: assume, Evidence: ev,
+	})
+}
+
+func oneOf(ps []*correlate.Party) string {
+	if len(ps) == 1 {
+		return ps[0].Alias
+	}
+	return fmt.Sprintf("one of %d live sessions", len(ps))
+}
+
+// unknownID notes a result to a session id that the server never issued in view.
+func (f *Fallback) unknownID(m *correlate.Moment, x *correlate.Exchange, out *Sink) {
+	d := m.Domain
+	if d.Issued > 0 && !x.Party.Born && x.Loss&event.LossStart == 0 && x.Party.Birth.At == x.Opened.At && d.First < x.Opened.Time.From {
+		out.Note("unknown_session_accepted", "a session id that the server issued to nobody in view was accepted", x.Opened.At)
+	}
+}
+
+// report writes the finding of a binding that the answer or an effect shows.
+func (f *Fallback) report(m *correlate.Moment, x *correlate.Exchange, r *correlate.Request, bound *correlate.Party, st signals.Strength, out *Sink, summary, assume string) {
+	from := sender(x, signals.Cause)
+	carried := "sent without a session id"
+	if x.Asked.State == event.Present {
+		carried = "sent with another session id"
+		if !x.Party.Issued {
+			carried = "sent with an id that the server did not issue or had ended"
+		}
+	}
+	variant := "named"
+	if x.Asked.State == event.Present && x.Party.IsSession() && x.Party.Issued {
+		variant = "wrong_session"
+	}
+	sent := x.Opened
+	method, tool := "", ""
+	if r != nil {
+		sent, method, tool = r.Sent, r.Method, r.Tool
+		f.Done[r.Seq] = true
+	}
+	ev := []signals.Evidence{
+		seen(signals.Cause, sent, nil, carried),
+		seen(signals.Victim, x.Headed, bound, "answered in the name of "+bound.Alias),
+		seen(signals.Context, bound.Birth, bound, bound.Alias+" was made here, for its own client"),
+	}
+	ev[0].Party = from.Alias
+	out.Report(signals.Finding{
+		Signal: signals.FallbackResolution, Variant: variant, Strength: st, Era: "legacy",
+		Parties: []signals.Party{from, party(bound, signals.Victim)}, RequestIDs: ids(r), Method: method, Tool: tool,
+		First: sent.Time.From, Last: m.Event.Time.To, Summary: summary,
+		Because: []string{
+			carried,
+			fmt.Sprintf("the response header names %s, issued to an earlier initialize", bound.Alias),
+			"so the server resolves a missing or wrong session id to a session that is there, instead of refusing it",
+		},
+		Assumption: assume, Evidence: ev,
+	})
+}
+
+// elsewhere judges an HTTP+SSE answer that arrives on the stream of a session
+// which did not ask: the request carried no or an unknown session parameter.
+func (f *Fallback) elsewhere(m *correlate.Moment, out *Sink) {
+	d, p := m.Domain, m.Party
+	if m.Exchange.Stream != event.StreamSSE || !p.IsSession() {
+		return
+	}
+	var found *correlate.Request
+	for _, r := range d.Index.Find(correlate.IDKey(correlate.ByID, m.Event.RPC.ID)) {
+		x := r.Exchange
+		if x == nil || r.Ended() || r.Party == p || x.Asked.State == event.Unknown || x.Party.IsSession() && x.Party.Issued || x.Status >= 400 {
+			continue
+		}
+		if found != nil {
+			return // two could be meant
+		}
+		found = r
+	}
+	if found == nil {
+		return
+	}
+	out.Judged(signals.FallbackResolution)
+	f.shown(m, found, p, "its answer arrived on the stream of "+p.Alias, out)
+	found.Fate = correlate.Answered
+	found.Answer = m.Event.RPC.Kind
+	found.End = correlate.Ref{At: m.Event.At, Time: m.Event.Time, Excerpt: m.Event.Excerpt}
+}
+
+// effect judges a message on a session's stream that a request without a session caused.
+func (f *Fallback) effect(m *correlate.Moment, out *Sink) {
+	ev, d, p := m.Event, m.Domain, m.Party
+	if !p.IsSession() || d.Issued == 0 || m.Exchange.Resumed() || m.Request != nil && ev.RPC.Kind != mcp.KindRequest {
+		return
+	}
+	if ev.RPC.Method == mcp.Progress && ev.RPC.Token != "" && !p.Tokens.Has(ev.RPC.Token) {
+		for _, r := range d.Index.Find(correlate.IDKey(correlate.ByToken, ev.RPC.Token)) {
+			if f.may(r, p, d) && r.OpenWithin(ev.Time, correlate.Grace) != correlate.No {
+				f.shown(m, r, p, "its progress arrived on a stream of "+p.Alias, out)
+				return
+			}
+		}
+	}
+	if ev.RPC.Kind == mcp.KindRequest || ev.RPC.Method == mcp.LogMessage {
+		for _, r := range marked(d, ev.RPC.Marks) {
+			if f.may(r, p, d) && r.OpenWithin(ev.Time, correlate.Grace) != correlate.No {
+				f.shown(m, r, p, "a message that quotes an argument of it arrived on a stream of "+p.Alias, out)
+				return
+			}
+		}
+	}
+}
+
+// may reports whether r is a request without a session that could have been bound to p.
+func (f *Fallback) may(r *correlate.Request, p *correlate.Party, d *correlate.Domain) bool {
+	return unbound(r, d) && r.Party != p && legacy(r.Exchange) && r.Exchange.Loss&event.LossHeaders == 0 && !f.Done[r.Seq]
+}
+
+func (f *Fallback) shown(m *correlate.Moment, r *correlate.Request, p *correlate.Party, how string, out *Sink) {
+	x := r.Exchange
+	live, _ := m.Domain.Live(r.Sent.Time)
+	relation := correlate.Relate(x, p)
+	if relation == correlate.SamePerson {
+		out.Note("fallback_own", "a request without a session id was bound to its sender's own session", x.Opened.At)
+		f.Done[r.Seq] = true
+		return
+	}
+	st, assume := signals.Probable, fmt.Sprintf("the sender is not the client of %s that lost its session id", p.Alias)
+	if relation == correlate.AnotherPerson {
+		st, assume = signals.Confirmed, ""
+	} else if len(live) < 2 {
+		out.Note("fallback_own", "a request without a session id was bound to the only live session", x.Opened.At)
+		f.Done[r.Seq] = true
+		return
+	}
+	out.Judged(signals.FallbackResolution)
+	f.Done[r.Seq] = true
+	from := sender(x, signals.Cause)
+	ev := []signals.Evidence{
+		seen(signals.Cause, r.Sent, nil, "sent without a session of its own"),
+		here(signals.Victim, m.Event, p, how),
+		seen(signals.Context, p.Birth, p, p.Alias+" was made here, for its own client"),
+	}
+	ev[0].Party = from.Alias
+	out.Report(signals.Finding{
+		Signal: signals.FallbackResolution, Variant: "effect", Strength: st, Era: "legacy",
+		Parties: []signals.Party{from, party(p, signals.Victim)}, RequestIDs: ids(r), Tokens: tokens(m.Event.RPC.Token),
+		Method: r.Method, Tool: r.Tool, First: r.Sent.Time.From, Last: m.Event.Time.To,
+		Summary:    fmt.Sprintf("%s without a session of its own was bound to %s: %s", f.asks(x), p.Alias, how),
+		Because:    []string{"the request named no session that the server had issued", how, "so the server bound it to " + p.Alias},
+		Assumption: assume, Evidence: ev,
+	})
+}
+
+// resolved judges the server's own word about how it resolved a session.
+func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
+	ev, d, bound := m.Event, m.Domain, m.Party
+	if bound == nil {
+		return
+	}
+	live, _ := d.Live(ev.Time)
+	if !slices.Contains(live, bound) {
+		live = append(live, bound)
+	}
+	if len(live) >= 2 {
+		out.Judged(signals.FallbackResolution)
+	}
+	if !fallbackSource(ev.Resolution) {
+		return
+	}
+	if len(live) < 2 {
+		out.Note("fallback_own", "the server resolved a request by fallback while one session was live", ev.At)
+		return
+	}
+	f.reportLog(m, bound, signals.Confirmed, "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)
+}
+
+// fallbackSource reports whether a resolution source means that the session was guessed.
+func fallbackSource(s string) bool {
+	switch s {
+	case "fallback", "latest", "last", "newest", "most_recent", "default", "first", "sole", "only", "current", "global":
+		return true
+	}
+	return false
+}
+
+// logged judges an access-like log line: what the request asked and what the answer named.
+func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
+	ev, d := m.Event, m.Domain
+	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || ev.Status >= 400 || mcp.NeedsNoSession(ev.RPC.Method) {
+		return
+	}
+	live, _ := d.Live(ev.Time)
+	if ev.Answered.State == event.Present {
+		p := m.Party
+		f.Named[p.ID]++
+		if f.Named[p.ID] == 1 && ev.RPC.Method == "" {
+			return // its initialize
+		}
+		if !p.Born || len(without(live, p)) == 0 {
+			return
+		}
+		out.Judged(signals.FallbackResolution)
+		f.reportLog(m, p, signals.Confirmed, "a request that named no session was answered in the name of "+p.Alias, "", out)
+		return
+	}
+	if ev.RPC.Method == mcp.ToolsCall && ev.Outcome == event.OutcomeOK && d.CreationLines > 0 && len(live) > 0 {
+		out.Judged(signals.FallbackResolution)
+		f.reportLog(m, nil, signals.Probable, "a tool call without a session succeeded in a log that shows how sessions are made",
+			"the server has no stateless branch", out)
+	}
+}
+
+func (f *Fallback) reportLog(m *correlate.Moment, bound *correlate.Party, st signals.Strength, summary, assume string, out *Sink) {
+	ev, d := m.Event, m.Domain
+	from := signals.Party{Alias: "?", Text: logSender(ev), Role: signals.Cause}
+	live, _ := d.Live(ev.Time)
+	parties := []signals.Party{from}
+	evidence := []signals.Evidence{here(signals.Cause, ev, nil, "resolved to a session that the request did not name")}
+	evidence[0].Party = from.Alias
+	if bound != nil {
+		parties = append(parties, party(bound, signals.Victim))
+		evidence = append(evidence, seen(signals.Victim, bound.Birth, bound, bound.Alias+" was made here, for its own client"))
+	}
+	others := without(live, bound)
+	for _, p := range others[:min(1, len(others))] {
+		evidence = append(evidence, seen(signals.Context, p.Birth, p, p.Alias+" was live as well"))
+	}
+	if bound == nil {
+		parties = candidates(parties, live)
+	}
+	out.Report(signals.Finding{
+		Signal: signals.FallbackResolution, Variant: "log", Strength: st, Era: "legacy", Parties: parties, RequestIDs: idList(ev.RPC.ID),
+		Method: ev.RPC.Method, Tool: ev.RPC.Tool, First: ev.Time.From, Last: ev.Time.To, Summary: summary,
+		Because: []string{
+			summary,
+			"another session was live at that moment",
+			"so the request may act on, and read from, a session of another client",
+		},
+		Assumption: assume, Evidence: evidence,
+	})
+}
+
+func logSender(ev *event.Event) string {
+	if ev.Sender.Peer != "" {
+		return "sender at " + ev.Sender.Peer
+	}
+	if ev.Sender.Conn != "" {
+		return "sender at " + ev.Sender.Conn
+	}
+	return "unknown sender"
+}
+
+// without returns ps without p, in order.
+func without(ps []*correlate.Party, p *correlate.Party) []*correlate.Party {
+	var out []*correlate.Party
+	for _, q := range ps {
+		if q != p {
+			out = append(out, q)
+		}
+	}
+	return out
+}
+
+// marked returns the requests of which a marker stands in marks, each once.
+func marked(d *correlate.Domain, marks []uint64) []*correlate.Request {
+	var out []*correlate.Request
+	for _, v := range marks {
+		for _, r := range d.Index.Find(correlate.Key{Kind: correlate.ByMark, Value: v}) {
+			if !slices.Contains(out, r) {
+				out = append(out, r)
+			}
+		}
+	}
+	return out
+}
+
+func tokens(ts ...mcp.ID) []string {
+	var out []string
+	for _, t := range ts {
+		if t != "" && !slices.Contains(out, string(t)) {
+			out = append(out, string(t))
+		}
+	}
+	return out
+}
+
+func idList(ts ...mcp.ID) []string { return tokens(ts...) }

@@ -1,0 +1,276 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+	"github.com/isodetect/isodetect/signals"
+)
+
+// Sink takes what the detectors of one domain report.
+type Sink struct {
+	Domain    *correlate.Domain
+	Detectors []Detector
+	Findings  []*signals.Finding
+	Notes     []*signals.Note
+	Tallies   []Tally
+}
+
+// Tally counts how often a signal could be judged in a domain.
+type Tally struct {
+	Signal *signals.Signal
+	Judged int
+	Why    []string // why it was not assessable, distinct
+}
+
+func (s *Sink) tally(sig *signals.Signal) *Tally {
+	for i := range s.Tallies {
+		if s.Tallies[i].Signal == sig {
+			return &s.Tallies[i]
+		}
+	}
+	s.Tallies = append(s.Tallies, Tally{Signal: sig})
+	return &s.Tallies[len(s.Tallies)-1]
+}
+
+// Tally returns what was counted for a signal.
+func (s *Sink) Tally(sig *signals.Signal) Tally { return *s.tally(sig) }
+
+// Judged counts one occasion at which the evidence could have shown the signal.
+func (s *Sink) Judged(sig *signals.Signal) { s.tally(sig).Judged++ }
+
+// Unassessable says why an occasion could not be judged.
+func (s *Sink) Unassessable(sig *signals.Signal, why string) {
+	t := s.tally(sig)
+	if !slices.Contains(t.Why, why) && len(t.Why) < 8 {
+		t.Why = append(t.Why, why)
+	}
+}
+
+// Note counts something worth knowing that is no finding.
+func (s *Sink) Note(kind, text string, at event.Address) {
+	for _, n := range s.Notes {
+		if n.Kind == kind {
+			n.Count++
+			return
+		}
+	}
+	s.Notes = append(s.Notes, &signals.Note{Kind: kind, Domain: s.Domain.ID, Count: 1, Text: text, At: at})
+}
+
+// Report takes a finding. Equal findings (signal, variant, parties) become one
+// with a count; the strongest of them gives the text and the evidence.
+func (s *Sink) Report(f signals.Finding) *signals.Finding {
+	f.Domain, f.Path, f.Count = s.Domain.ID, s.Domain.Key.Path, 1
+	if f.Family == "" {
+		f.Family = f.Signal.Family
+		for _, v := range f.Signal.Variants {
+			if v.Name == f.Variant && v.Family != "" {
+				f.Family = v.Family
+			}
+		}
+	}
+	if f.Rules == nil {
+		f.Rules = f.Signal.Protocol
+	}
+	f.Strength = capByAddress(f.Strength, f.Parties)
+	for _, o := range s.Findings {
+		if !sameFinding(o, &f) {
+			continue
+		}
+		merge(o, &f)
+		return o
+	}
+	n := f
+	s.Findings = append(s.Findings, &n)
+	return &n
+}
+
+// Raise gives a finding that was reported before a higher strength.
+func (s *Sink) Raise(f *signals.Finding, to signals.Strength, because string) {
+	if to > f.Strength {
+		f.Strength = to
+		f.Assumption = ""
+		if because != "" {
+			f.Because = append(f.Because, because)
+		}
+	}
+}
+
+// capByAddress keeps findings whose parties are known by address only at
+// probable (DETECTION §1, party 4).
+func capByAddress(st signals.Strength, parties []signals.Party) signals.Strength {
+	for _, p := range parties {
+		if p.Session == "" && strings.HasPrefix(p.Text, "address ") && (p.Role == signals.Cause || p.Role == signals.Victim) {
+			return min(st, signals.Probable)
+		}
+	}
+	return st
+}
+
+func sameFinding(a, b *signals.Finding) bool {
+	if a.Signal != b.Signal || a.Variant != b.Variant || len(a.Parties) == 0 {
+		return false
+	}
+	return slices.EqualFunc(pair(a), pair(b), func(x, y signals.Party) bool {
+		return x.Role == y.Role && x.Session == y.Session && x.Text == y.Text && x.Alias == y.Alias
+	})
+}
+
+// pair returns the parties that make a finding another one: cause and victim,
+// or the first candidate where there is no victim.
+func pair(f *signals.Finding) []signals.Party {
+	var p []signals.Party
+	for _, q := range f.Parties {
+		if q.Role == signals.Cause || q.Role == signals.Victim {
+			p = append(p, q)
+		}
+	}
+	return p
+}
+
+func merge(o, f *signals.Finding) {
+	first, last, count := min(o.First, f.First), max(o.Last, f.Last), o.Count+1
+	ids, tokens, uris := union(o.RequestIDs, f.RequestIDs), union(o.Tokens, f.Tokens), union(o.URIs, f.URIs)
+	if f.Strength > o.Strength {
+		*o = *f
+	}
+	o.First, o.Last, o.Count = first, last, count
+	o.RequestIDs, o.Tokens, o.URIs = ids, tokens, uris
+}
+
+const maxList = 16
+
+func union(a, b []string) []string {
+	for _, v := range b {
+		if !slices.Contains(a, v) && len(a) < maxList {
+			a = append(a, v)
+		}
+	}
+	return a
+}
+
+// party makes the finding's view of a party.
+func party(p *correlate.Party, role signals.Role) signals.Party {
+	if p.IsSession() {
+		return signals.Party{Alias: p.Alias, Session: p.ID, Role: role}
+	}
+	return signals.Party{Alias: p.Alias, Text: p.Name(), Role: role}
+}
+
+// sender makes the finding's view of whoever sent an exchange that names no
+// session: the session its connection carried, else its party, else what is known of it.
+func sender(x *correlate.Exchange, role signals.Role) signals.Party {
+	if own := ownSession(x); own != nil {
+		return party(own, role)
+	}
+	if x != nil && x.Party != nil {
+		return party(x.Party, role)
+	}
+	return signals.Party{Alias: "?", Text: senderText(x), Role: role}
+}
+
+func senderText(x *correlate.Exchange) string {
+	if x == nil {
+		return "unknown sender"
+	}
+	switch s := x.Sender; {
+	case s.Principal != "":
+		return "sender with its own credential"
+	case s.Conn != "":
+		return "sender on connection " + s.Conn
+	case s.UserAgent != "":
+		return "sender with user agent " + s.UserAgent
+	}
+	return "unknown sender"
+}
+
+// ownSession returns the only session that the connection of an exchange
+// carried before it, or nil.
+func ownSession(x *correlate.Exchange) *correlate.Party {
+	if x != nil && len(x.Before) == 1 && !x.Conn.Mixed {
+		return x.Before[0]
+	}
+	return nil
+}
+
+// candidates adds up to eight parties in the role of candidates.
+func candidates(to []signals.Party, parties []*correlate.Party) []signals.Party {
+	for _, p := range parties {
+		if len(to) >= maxCandidates {
+			break
+		}
+		if !slices.ContainsFunc(to, func(q signals.Party) bool { return q.Alias == p.Alias }) {
+			to = append(to, party(p, signals.Candidate))
+		}
+	}
+	return to
+}
+
+const maxCandidates = 8
+
+// seen makes a piece of evidence of a record.
+func seen(role signals.Role, ref correlate.Ref, p *correlate.Party, says string) signals.Evidence {
+	alias := ""
+	if p != nil {
+		alias = p.Alias
+	}
+	return signals.Evidence{Role: role, At: ref.At, Time: ref.Time, Party: alias, Says: says, Excerpt: ref.Excerpt}
+}
+
+// here makes a piece of evidence of the event being applied.
+func here(role signals.Role, ev *event.Event, p *correlate.Party, says string) signals.Evidence {
+	return seen(role, correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}, p, says)
+}
+
+func ids(rs ...*correlate.Request) []string {
+	var out []string
+	for _, r := range rs {
+		if r != nil && r.ID != "" && !slices.Contains(out, string(r.ID)) {
+			out = append(out, string(r.ID))
+		}
+	}
+	return out
+}
+
+// idText prints an id as people write it.
+func idText(id mcp.ID) string { return string(id) }
+
+// name calls a party in a sentence.
+func name(p *correlate.Party) string {
+	if p == nil {
+		return "an unknown sender"
+	}
+	if p.IsSession() {
+		return p.Alias
+	}
+	return p.Alias + " (" + p.Name() + ")"
+}
+
+// call calls a request in a sentence: method, tool and id.
+func call(r *correlate.Request) string {
+	s := r.Method
+	if r.Tool != "" {
+		s += " " + r.Tool
+	}
+	return s + " with id " + idText(r.ID)
+}
+
+// legacy reports whether a legacy row may judge the exchange.
+func legacy(x *correlate.Exchange) bool { return x != nil && x.Era != mcp.EraModern }
+
+// orderless reports whether a record has an interval for a time, so that orders with it are uncertain.
+func orderless(t event.Time) bool { return t.From != t.To }
+
+// unbound reports whether a request came without a session of its own to an
+// endpoint that issues sessions: what becomes of it is fallback_resolution's matter.
+func unbound(r *correlate.Request, d *correlate.Domain) bool {
+	x := r.Exchange
+	if x == nil || d.Issued == 0 || mcp.NeedsNoSession(r.Method) {
+		return false
+	}
+	return x.Asked.State == event.Absent || x.Asked.State == event.Present && !x.Party.IsSession()
+}

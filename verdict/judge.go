@@ -1,0 +1,422 @@
+package verdict
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/rules"
+	"github.com/isodetect/isodetect/signals"
+)
+
+// Options is what a user may decide about the outcome.
+type Options struct {
+	FailOn signals.Strength // the weakest strength that counts as a signal; None = nothing does
+	Since  int64            // ns; findings need their anchor inside the window, 0 = no limit
+	Until  int64
+}
+
+// Judge turns what the rules reported into the verdict over all domains. The
+// engine must have seen the end of the window.
+func Judge(e *rules.Engine, o Options) *Result {
+	res := &Result{FailOn: o.FailOn}
+	for _, s := range e.Sinks {
+		d := judgeDomain(e, s, o)
+		if d.Parties == 0 && len(s.Findings) == 0 && s.Domain.Requests == 0 && len(s.Tallies) == 0 {
+			continue // an endpoint without any MCP traffic
+		}
+		res.Domains = append(res.Domains, d)
+		for _, f := range s.Findings {
+			if (o.Since == 0 || f.First >= o.Since) && (o.Until == 0 || f.First <= o.Until) {
+				res.Findings = append(res.Findings, *f)
+			}
+		}
+		for _, n := range s.Notes {
+			res.Notes = append(res.Notes, *n)
+		}
+	}
+	alsoIn(e, res)
+	slices.SortStableFunc(res.Findings, func(a, b signals.Finding) int {
+		if a.Strength != b.Strength {
+			return int(b.Strength) - int(a.Strength)
+		}
+		switch {
+		case a.First < b.First:
+			return -1
+		case a.First > b.First:
+			return 1
+		}
+		return strings.Compare(a.Signal.Name+a.Variant, b.Signal.Name+b.Variant)
+	})
+	overall(e, res)
+	return res
+}
+
+func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
+	c := s.Domain
+	d := Domain{ID: c.ID, Parties: len(c.Parties), Sessions: c.SessionsMade, First: c.First, Last: c.Last, Eras: eras(c)}
+	d.Conditions = conditions(e, s)
+	reject(e, s)
+	d.Signals, d.Help = states(s)
+	judged := 0
+	for _, st := range d.Signals {
+		if st.State == Judged {
+			judged++
+		}
+	}
+	for _, f := range s.Findings {
+		if counts(f, o) {
+			d.Outcome = OutcomeSignals
+			if !slices.Contains(d.Boundary, f.Family) {
+				d.Boundary = append(d.Boundary, f.Family)
+			}
+		}
+	}
+	switch {
+	case d.Outcome == OutcomeSignals:
+		d.Why = "isolation failed here"
+	case judged > 0:
+		d.Outcome = OutcomeClean
+		d.Why = fmt.Sprintf("%d of %d signals could be judged, none of them was found", judged, len(d.Signals))
+	default:
+		d.Outcome = OutcomeInconclusive
+		d.Why = whyNothing(s)
+	}
+	return d
+}
+
+// counts reports whether a finding is a signal at the user's threshold.
+func counts(f *signals.Finding, o Options) bool {
+	return o.FailOn != signals.None && f.Strength >= o.FailOn && f.Rejected == "" &&
+		(o.Since == 0 || f.First >= o.Since) && (o.Until == 0 || f.First <= o.Until)
+}
+
+func eras(c *correlate.Domain) []string {
+	var out []string
+	if c.Legacy {
+		out = append(out, "legacy")
+	}
+	if c.Modern {
+		out = append(out, "modern")
+	}
+	return out
+}
+
+// whyNothing says why nothing could be judged in a domain.
+func whyNothing(s *rules.Sink) string {
+	c := s.Domain
+	switch {
+	case c.Modern && !c.Legacy:
+		return "all requests are of the modern era (2026-07-28 on), which is not judged yet"
+	case len(c.Parties) == 0:
+		return "no MCP message of a known sender was recognised"
+	case !c.Overlap && len(c.Parties) == 1:
+		return "one party only: isolation cannot fail, or be seen to hold, without a second one"
+	case !c.Overlap:
+		return "no two parties were live at one moment"
+	case c.BodiesLost > 0:
+		return "bodies were not recorded"
+	}
+	return "the occasions at which a signal shows did not occur in view"
+}
+
+// conditions tests the validity conditions of DETECTION §4.
+func conditions(e *rules.Engine, s *rules.Sink) []Condition {
+	c := s.Domain
+	return []Condition{multiplexed(e, c), unshared(s), overlap(c), http(e, c), creation(c), complete(c)}
+}
+
+func multiplexed(e *rules.Engine, c *correlate.Domain) Condition {
+	k := Condition{Name: "multiplexed"}
+	switch {
+	case e.Options.Pinned:
+		k.State, k.Why = Failed, "the user says that sessions are pinned to processes (--assume pinned)"
+	case e.Options.Multiplexed:
+		k.State, k.Why = Met, "the user says so (--assume multiplexed)"
+	case len(c.Cookies) > 1:
+		k.State, k.Why = Unknown, fmt.Sprintf("%d different affinity cookies came back: a proxy pins clients to processes", len(c.Cookies))
+	case c.Log && c.Key.Epoch != "":
+		k.State, k.Why = Met, "one process wrote these lines"
+	case c.Log:
+		k.State, k.Why = Unknown, "the log names no process: several may have written it"
+	default:
+		k.State, k.Why = Met, "one listener served all of it"
+	}
+	return k
+}
+
+func unshared(s *rules.Sink) Condition {
+	for _, f := range s.Findings {
+		if f.Signal == signals.SharedSession || f.Signal == signals.ResponseCrossing && f.Variant == "shared_session" {
+			return Condition{"unshared", Failed, f.Parties[0].Alias + " is used by several conversations; among themselves they are no victims of each other"}
+		}
+	}
+	return Condition{"unshared", Met, "no session was seen in use by two conversations"}
+}
+
+func overlap(c *correlate.Domain) Condition {
+	if c.Overlap {
+		return Condition{"overlap", Met, c.OverlapWhy}
+	}
+	return Condition{"overlap", Failed, "no two parties were live, or had requests in flight, at one moment"}
+}
+
+func http(e *rules.Engine, c *correlate.Domain) Condition {
+	switch {
+	case e.State.Stdio:
+		return Condition{"http", Failed, "the transport is stdio: one client per process"}
+	case c.Log:
+		return Condition{"http", Unknown, "the log does not show the transport"}
+	}
+	return Condition{"http", Met, "parsed from HTTP"}
+}
+
+func creation(c *correlate.Domain) Condition {
+	born, sessions := 0, 0
+	for _, p := range c.Parties {
+		if p.IsSession() {
+			sessions++
+			if p.Born {
+				born++
+			}
+		}
+	}
+	k := Condition{Name: "creation_visible"}
+	switch {
+	case sessions == 0 && c.Unissued > 0:
+		k.State, k.Why = Failed, "the endpoint issues no session ids"
+	case born == 0:
+		k.State, k.Why = Failed, "no session is seen to be made"
+	case born < sessions:
+		k.State, k.Why = Unknown, fmt.Sprintf("%d of %d sessions are seen to be made", born, sessions)
+	default:
+		k.State, k.Why = Met, fmt.Sprintf("all %d sessions are seen to be made", sessions)
+	}
+	return k
+}
+
+func complete(c *correlate.Domain) Condition {
+	var holes []string
+	if c.Gaps > 0 {
+		holes = append(holes, fmt.Sprintf("%d gaps", c.Gaps))
+	}
+	if c.BodiesLost > 0 {
+		holes = append(holes, fmt.Sprintf("%d bodies not recorded", c.BodiesLost))
+	}
+	if c.LossFlags&event.LossSnap != 0 {
+		holes = append(holes, "packets cut by the snap length")
+	}
+	if c.LossFlags&event.LossStart != 0 {
+		holes = append(holes, "connections that began before the recording")
+	}
+	if c.Paired {
+		holes = append(holes, "requests and answers paired by id")
+	}
+	if c.Evicted > 0 {
+		holes = append(holes, fmt.Sprintf("%d items of state evicted", c.Evicted))
+	}
+	if c.Log {
+		return Condition{"complete", Unknown, "a log holds what its level lets through"}
+	}
+	if len(holes) > 0 {
+		return Condition{"complete", Failed, strings.Join(holes, ", ") + ": no argument from absence where they touch it"}
+	}
+	return Condition{"complete", Met, "no gap, all bodies recorded"}
+}
+
+// crossParty reports whether a signal is about two parties (signals 1–5 of DETECTION §4).
+func crossParty(sig *signals.Signal) bool {
+	return sig != signals.ResponseCrossing && sig != signals.SharedSession
+}
+
+// reject marks the findings whose validity condition failed. A confirmed
+// delivery across parties proves shared state by itself.
+func reject(e *rules.Engine, s *rules.Sink) {
+	for _, f := range s.Findings {
+		if !crossParty(f.Signal) || f.Rejected != "" {
+			continue
+		}
+		switch {
+		case e.State.Stdio && s.Domain.Log:
+			f.Rejected = "http"
+		case f.Strength >= signals.Confirmed:
+		case e.Options.Pinned || !e.Options.Multiplexed && pinnedApart(s.Domain, f):
+			f.Rejected = "multiplexed"
+		case !s.Domain.Overlap:
+			f.Rejected = "overlap"
+		}
+	}
+}
+
+// pinnedApart reports whether the affinity cookies of cause and victim say that
+// a proxy keeps them at different processes.
+func pinnedApart(c *correlate.Domain, f *signals.Finding) bool {
+	var sets [][]string
+	for _, p := range f.Parties {
+		if p.Role != signals.Cause && p.Role != signals.Victim && p.Role != signals.Candidate {
+			continue
+		}
+		if q := c.Sessions[p.Session]; q != nil && len(q.Cookies) > 0 {
+			sets = append(sets, q.Cookies)
+		}
+	}
+	if len(sets) < 2 {
+		return false
+	}
+	for _, set := range sets[1:] {
+		for _, v := range set {
+			if slices.Contains(sets[0], v) {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// states tells for every signal whether it could be judged, and which recipes would help.
+func states(s *rules.Sink) ([]SignalState, []string) {
+	c := s.Domain
+	var out []SignalState
+	var help []string
+	for _, sig := range signals.All() {
+		t := s.Tally(sig)
+		st := SignalState{Signal: sig.Name, Judged: t.Judged}
+		switch {
+		case c.Modern && !c.Legacy:
+			st.State, st.Why = NotAssessable, "not judged: modern"
+		case t.Judged > 0 && (c.Overlap || !crossParty(sig)):
+			st.State, st.Why = Judged, strings.Join(t.Why, "; ")
+		case !c.Overlap && crossParty(sig):
+			st.State, st.Judged, st.Why = NotAssessable, 0, "no two parties were live at one moment"
+		case len(t.Why) > 0:
+			st.State, st.Why = NotAssessable, strings.Join(t.Why, "; ")
+		case c.Log:
+			st.State, st.Why = NotAssessable, "these logs do not carry what this signal needs"
+		case c.Paired && sig == signals.ResponseCrossing:
+			st.State, st.Why = NotAssessable, "requests and answers were paired by id"
+		case c.BodiesLost > 0 && sig != signals.FallbackResolution:
+			st.State, st.Why = NotAssessable, "bodies were not recorded, so the occasion may have been there"
+		default:
+			st.State, st.Why = NotObserved, notObserved(sig)
+		}
+		if st.State == NotAssessable {
+			help = append(help, recipes(c)...)
+		}
+		out = append(out, st)
+	}
+	return out, slices.Compact(slices.Sorted(slices.Values(help)))
+}
+
+// notObserved says which occasion did not occur.
+func notObserved(sig *signals.Signal) string {
+	switch sig {
+	case signals.FallbackResolution:
+		return "no request without a session of its own was served or refused"
+	case signals.CapabilityDrift:
+		return "no server request for which clients declared different capabilities"
+	case signals.TokenCollision:
+		return "no progress, or never a token in flight in two parties"
+	case signals.CancellationCrosstalk:
+		return "no cancel while another party had the same id in flight"
+	case signals.SubscriptionBleed:
+		return "no resource update while several sessions were live"
+	}
+	return "no id was in flight twice in one session"
+}
+
+// recipes names what would make more assessable.
+func recipes(c *correlate.Domain) []string {
+	var out []string
+	if !c.Overlap {
+		out = append(out, "record at least two clients that use the server at the same time")
+	}
+	if c.Log {
+		out = append(out, "log session_resolved with its source, and session, id, token and uri on every message (see docs), or record the traffic: tcpdump -i any -s 0 -B 16384 -w mcp.pcap tcp port PORT")
+		return out
+	}
+	if c.LossFlags&event.LossSnap != 0 {
+		out = append(out, "capture whole packets: tcpdump -s 0")
+	}
+	if c.Gaps > 0 {
+		out = append(out, "capture without loss: tcpdump -B 16384, without --immediate-mode")
+	}
+	if c.LossFlags&event.LossStart != 0 {
+		out = append(out, "start the recording before the clients connect")
+	}
+	if c.BodiesLost > 0 {
+		out = append(out, "record with bodies, and end the streams before the export")
+	}
+	return out
+}
+
+// alsoIn names, for each domain, the others that show one of its server-issued session ids.
+func alsoIn(e *rules.Engine, res *Result) {
+	owners := map[string][]string{}
+	for _, s := range e.Sinks {
+		for _, p := range s.Domain.Parties {
+			if p.IsSession() && p.Issued {
+				owners[p.ID] = append(owners[p.ID], s.Domain.ID)
+			}
+		}
+	}
+	for i := range res.Domains {
+		d := &res.Domains[i]
+		for _, s := range e.Sinks {
+			if s.Domain.ID == d.ID || slices.Contains(d.AlsoIn, s.Domain.ID) {
+				continue
+			}
+			for _, p := range s.Domain.Parties {
+				if p.IsSession() && slices.Contains(owners[p.ID], d.ID) {
+					d.AlsoIn = append(d.AlsoIn, s.Domain.ID)
+					break
+				}
+			}
+		}
+	}
+}
+
+// overall decides outcome and exit code of the run from its domains.
+func overall(e *rules.Engine, res *Result) {
+	signal, clean := 0, 0
+	for _, d := range res.Domains {
+		switch d.Outcome {
+		case OutcomeSignals:
+			signal++
+		case OutcomeClean:
+			clean++
+		}
+	}
+	switch {
+	case signal > 0:
+		res.Outcome, res.ExitCode = OutcomeSignals, ExitFindings
+		res.Why = fmt.Sprintf("isolation failed in %d of %d domains", signal, len(res.Domains))
+	case clean > 0:
+		res.Outcome, res.ExitCode = OutcomeClean, ExitClean
+		res.Why = fmt.Sprintf("no signal in the %d of %d domains that could be judged", clean, len(res.Domains))
+	default:
+		res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
+		res.Why = inconclusive(e, res)
+	}
+}
+
+// inconclusive says why a run judged nothing.
+func inconclusive(e *rules.Engine, res *Result) string {
+	var why []string
+	for _, u := range e.State.Unread {
+		why = append(why, fmt.Sprintf("%s, %d connections, not readable", u.What, u.N))
+	}
+	if e.State.Stdio {
+		why = append(why, "stdio transport: one client per process, nothing to judge")
+	}
+	for _, d := range res.Domains {
+		if !slices.Contains(why, d.Why) && len(why) < 4 {
+			why = append(why, d.Why)
+		}
+	}
+	if len(why) == 0 {
+		return "no MCP traffic was recognised"
+	}
+	return strings.Join(why, "; ")
+}
