@@ -285,7 +285,7 @@ func (f *Fallback) elsewhere(m *correlate.Moment, out *Sink) {
 		}
 		found = r
 	}
-	if found == nil {
+	if found == nil || !f.whole(p, out) {
 		return
 	}
 	out.Judged(signals.FallbackResolution)
@@ -303,7 +303,7 @@ func (f *Fallback) effect(m *correlate.Moment, out *Sink) {
 	}
 	if ev.RPC.Method == mcp.Progress && ev.RPC.Token != "" && !p.Tokens.Has(ev.RPC.Token) {
 		for _, r := range d.Index.Find(correlate.IDKey(correlate.ByToken, ev.RPC.Token)) {
-			if f.may(r, p, d) && r.OpenWithin(ev.Time, correlate.Grace) != correlate.No {
+			if f.may(r, p, d) && r.OpenWithin(ev.Time, correlate.Grace) != correlate.No && f.whole(p, out) {
 				f.shown(m, r, p, "its progress arrived on a stream of "+p.Alias, out)
 				return
 			}
@@ -317,6 +317,15 @@ func (f *Fallback) effect(m *correlate.Moment, out *Sink) {
 			}
 		}
 	}
+}
+
+// whole reports whether "the session did not ask for this itself" may be said of p.
+func (f *Fallback) whole(p *correlate.Party, out *Sink) bool {
+	why := p.WhyNotWhole()
+	if why != "" {
+		out.Unassessable(signals.FallbackResolution, "a message that "+p.Alias+" is not seen to ask for reached it, but "+why)
+	}
+	return why == ""
 }
 
 // may reports whether r is a request without a session that could have been bound to p.
@@ -432,6 +441,7 @@ func (f *Fallback) reportLog(m *correlate.Moment, bound *correlate.Party, st sig
 	}
 	others := without(live, bound)
 	for _, p := range others[:min(1, len(others))] {
+		parties = append(parties, party(p, signals.Context))
 		evidence = append(evidence, seen(signals.Context, p.Birth, p, p.Alias+" was live as well"))
 	}
 	if bound == nil {

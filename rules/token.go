@@ -34,6 +34,7 @@ type Point struct {
 	HasTotal     bool
 	Text         string // its message with the digits taken out
 	Stream       event.ExchangeID
+	Ordered      bool // its place in the series is sure: no replay, and no other request of the party could be meant
 	Ref          correlate.Ref
 }
 
@@ -131,16 +132,18 @@ func (f *Token) hazard(r, o *correlate.Request, out *Sink) {
 func (f *Token) progress(m *correlate.Moment, out *Sink) {
 	ev, d, a := m.Event, m.Domain, m.Party
 	x := m.Exchange
-	if a == nil || x.Resumed() {
+	if a == nil {
 		return
 	}
-	own := f.own(m)
-	if own != nil {
+	if own, sure := f.own(m); own != nil {
 		own.Progress++
 		if own.Tool != "" {
 			f.Reports[own.Tool] = true
 		}
-		f.point(own, ev)
+		f.point(own, ev, sure && !x.Resumed())
+		return
+	}
+	if x.Resumed() {
 		return
 	}
 	if ev.Loss&event.LossPairing != 0 || x.Loss&event.LossRequest != 0 {
@@ -174,22 +177,27 @@ func (f *Token) progress(m *correlate.Moment, out *Sink) {
 }
 
 // own returns the request of A that the progress may belong to: one that gave
-// this token and is open, or was answered within the grace.
-func (f *Token) own(m *correlate.Moment) *correlate.Request {
+// this token and is open, or was answered within the grace. sure is false if
+// several of its requests could be meant.
+func (f *Token) own(m *correlate.Moment) (own *correlate.Request, sure bool) {
 	a, ev := m.Party, m.Event
 	if !a.Tokens.Has(ev.RPC.Token) {
-		return nil
+		return nil, false
 	}
-	var best *correlate.Request
+	sure = true
 	for _, r := range m.Domain.Index.Find(correlate.IDKey(correlate.ByToken, ev.RPC.Token)) {
 		if r.Party != a {
 			continue
 		}
-		if r.Exchange == m.Exchange || r.OpenWithin(ev.Time, correlate.Grace) != correlate.No {
-			best = r
+		if r.Exchange == m.Exchange {
+			return r, true
+		}
+		if r.OpenWithin(ev.Time, correlate.Grace) != correlate.No {
+			sure = own == nil
+			own = r
 		}
 	}
-	return best
+	return own, sure
 }
 
 func (f *Token) misdelivered(m *correlate.Moment, b *correlate.Request, out *Sink) {
@@ -236,14 +244,14 @@ func wholeSender(a *correlate.Party, ev *event.Event) bool {
 }
 
 // point keeps a progress value of a request whose token another party has in flight too.
-func (f *Token) point(r *correlate.Request, ev *event.Event) {
+func (f *Token) point(r *correlate.Request, ev *event.Event, ordered bool) {
 	s := f.series(r)
 	if s == nil {
 		return
 	}
 	if len(s.Points) < maxPoints {
 		s.Points = append(s.Points, Point{
-			Value: ev.RPC.Progress, Total: ev.RPC.Total, HasTotal: ev.RPC.HasTotal, Text: skeleton(ev.RPC.ProgressMsg), Stream: ev.Exchange,
+			Value: ev.RPC.Progress, Total: ev.RPC.Total, HasTotal: ev.RPC.HasTotal, Text: skeleton(ev.RPC.ProgressMsg), Stream: ev.Exchange, Ordered: ordered,
 			Ref: correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt},
 		})
 	}
@@ -304,11 +312,12 @@ func (f *Token) judge(s *Series, rival *correlate.Request, out *Sink) {
 	if lacks == "" {
 		return
 	}
-	if fall, how := mixed(s.Points, theirs); how != "" {
+	points := slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return !p.Ordered })
+	if fall, how := mixed(points, theirs); how != "" {
 		f.report(s, rival, "interleaved", fall, how, lacks, out)
 		return
 	}
-	if at, how := beyond(s.Points); how != "" && len(theirs) > 0 {
+	if at, how := beyond(points); how != "" && len(theirs) > 0 {
 		f.report(s, rival, "duplicated", at, how, lacks, out)
 	}
 }
