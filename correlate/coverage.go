@@ -21,7 +21,7 @@ func (d *Domain) noteLoss(x *Exchange, ev *event.Event) {
 		}
 	}
 	at := max(ev.Time.To, 1)
-	if ev.Loss&event.LossPairing != 0 && x.Conn == nil {
+	if ev.Loss&event.LossPairing != 0 && ev.At.Unit == event.UnitEntry {
 		d.Paired = true
 	}
 	if ev.Kind == event.Opened && ev.Loss&event.LossHeaders != 0 && x.Asked.State == event.Unknown {
@@ -240,6 +240,8 @@ func (d *Domain) evict(p *Party) {
 	if p.Live {
 		d.endLive(p, d.Now)
 	}
+	d.Lively = slices.DeleteFunc(d.Lively, func(o *Party) bool { return o == p })
+	d.Busy = slices.DeleteFunc(d.Busy, func(o *Party) bool { return o == p })
 	if p.IsSession() {
 		delete(d.Sessions, p.ID) // if it comes back it is not born in view: that is its hole
 	} else {

@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -39,6 +40,8 @@ type Domain struct {
 	Xchanges  uint64
 	Inits     int // initialize requests that were accepted, in order
 	Newest    *Party
+	Lively    []*Party // sessions that are live or ended a moment ago, in order of becoming live
+	Busy      []*Party // parties with client requests in flight or exchanges open
 	LiveCount int
 	MostLive  int // sessions live at one moment, at most
 
@@ -84,15 +87,11 @@ func newDomain(k event.Domain, seq int) *Domain {
 	}
 }
 
-// Live returns the sessions that were live at t, in order of appearance. The
-// certain ones come first in the sense of the returned flag: sure says that
-// all of them are certain.
+// Live returns the sessions that were live at t, in order of becoming live. sure
+// says that the stamps leave no doubt about any of them.
 func (d *Domain) Live(t event.Time) (live []*Party, sure bool) {
 	sure = true
-	for _, p := range d.Parties {
-		if !p.IsSession() {
-			continue
-		}
+	for _, p := range d.Lively {
 		switch p.LiveAt(t) {
 		case Certain:
 			live = append(live, p)
@@ -219,11 +218,60 @@ func (d *Domain) setLive(p *Party, from event.Time) {
 		return
 	}
 	p.Live, p.LiveFrom, p.LiveTo = true, from, event.Time{}
+	if !slices.Contains(d.Lively[max(0, len(d.Lively)-8):], p) {
+		d.pruneLively()
+		d.Lively = append(d.Lively, p)
+	}
 	d.LiveCount++
 	d.MostLive = max(d.MostLive, d.LiveCount)
 	if d.LiveCount >= 2 && !d.Overlap {
 		d.Overlap = true
 		d.OverlapWhy = fmt.Sprintf("%s became live while another session was", p.Alias)
+	}
+}
+
+// pruneLively forgets sessions that ended so long ago that nothing which is
+// still to come can lie in their lives.
+func (d *Domain) pruneLively() {
+	if len(d.Lively) < 64 || len(d.Lively) < 2*d.LiveCount || d.Intervals > 0 {
+		return
+	}
+	d.Lively = slices.DeleteFunc(d.Lively, func(p *Party) bool { return !p.Live && p.LiveTo.To+2*Grace < d.Now.To })
+}
+
+// begin and finish count a client request of a party in flight.
+func (d *Domain) begin(p *Party) {
+	p.Running++
+	d.occupy(p)
+}
+
+func (d *Domain) finish(p *Party) {
+	p.Running--
+	d.vacate(p)
+}
+
+// occupy notes that a party has something open, and sees whether another one has too.
+func (d *Domain) occupy(p *Party) {
+	if p.Running+p.Streams == 1 {
+		d.Busy = append(d.Busy, p)
+	}
+	if d.Overlap {
+		return
+	}
+	for _, o := range d.Busy {
+		if Distinct(p, o) {
+			d.Overlap = true
+			d.OverlapWhy = p.Alias + " and " + o.Alias + " had something in flight at once"
+			return
+		}
+	}
+}
+
+func (d *Domain) vacate(p *Party) {
+	if p.Running+p.Streams == 0 {
+		if i := slices.Index(d.Busy, p); i >= 0 {
+			d.Busy = slices.Delete(d.Busy, i, i+1)
+		}
 	}
 }
 

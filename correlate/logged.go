@@ -96,7 +96,7 @@ func (s *State) loggedMessage(m *Moment) {
 	}
 	switch {
 	case rpc.Kind == mcp.KindRequest && ev.Dir != event.ToClient:
-		if r := p.openClient(rpc.ID, true); r != nil && (r.Method == rpc.Method || rpc.Method == "") {
+		if r := p.openClient(rpc.ID); r != nil && (r.Method == rpc.Method || rpc.Method == "") {
 			m.Request = r // a second line about one request
 			if r.Token == "" && rpc.Token != "" {
 				r.Token = rpc.Token
@@ -116,7 +116,7 @@ func (s *State) loggedMessage(m *Moment) {
 	case rpc.Kind == mcp.KindNotification && ev.Dir != event.ToClient:
 		s.clientNotification(m, p)
 	case (rpc.Kind == mcp.KindResult || rpc.Kind == mcp.KindError) && ev.Dir != event.ToServer:
-		if r := p.openClient(rpc.ID, true); r != nil {
+		if r := p.openClient(rpc.ID); r != nil {
 			m.Request = r
 			s.answer(m, r)
 		}
@@ -141,7 +141,7 @@ func (s *State) done(m *Moment) {
 	if ev.RPC.Method == mcp.Subscribe || ev.RPC.Method == mcp.Unsubscribe {
 		s.loggedSubscription(p, ev)
 	}
-	r := p.openClient(ev.RPC.ID, true)
+	r := p.openClient(ev.RPC.ID)
 	if r == nil {
 		return
 	}

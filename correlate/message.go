@@ -44,8 +44,7 @@ func (s *State) identify(x *Exchange, ev *event.Event) {
 	}
 	x.Sender.ClientInfo = rpc.ClientInfo
 	if x.Asked.State == event.Absent && (x.Party == nil || x.Party.Kind == ByAddress) {
-		x.Party = x.Domain.senderParty(x.Sender, ev)
-		s.belong(x, x.Party)
+		s.belong(x, x.Domain.senderParty(x.Sender, ev))
 	}
 }
 
@@ -118,17 +117,32 @@ func (s *State) clientNotification(m *Moment, p *Party) {
 	switch ev.RPC.Method {
 	case mcp.Initialized, mcp.RootsListChanged:
 		if p != nil {
-			p.Ready = ev.Time
+			if len(p.Ready) >= maxReady {
+				p.Ready = slices.Delete(p.Ready, 0, 1)
+			}
+			p.Ready = append(p.Ready, ev.Time)
 		}
 	case mcp.Cancelled:
-		r := p.openClient(ev.RPC.CancelID, ev.Loss&event.LossIDType != 0)
-		if r == nil {
-			return
+		if p == nil || p.Kind == ByAddress {
+			return // an address may be a proxy's: whose request is meant does not show
 		}
-		m.Cancels = r
-		if r.OwnCancel == (event.Time{}) {
-			r.OwnCancel, r.CancelRef = ev.Time, refOf(ev)
+		m.Cancels = p.openClient(ev.RPC.CancelID)
+		if m.Cancels != nil {
+			s.giveUp(m, p)
 		}
+	}
+}
+
+// giveUp ends the requests that a party cancels. Where two conversations of a
+// session have the id in flight, either may be meant, so silence proves nothing about both.
+func (s *State) giveUp(m *Moment, p *Party) {
+	ref := refOf(m.Event)
+	for _, r := range slices.Clone(p.Open) {
+		if r.Dir != event.ToServer || r.Ended() || r.ID.Fold() != m.Event.RPC.CancelID.Fold() {
+			continue
+		}
+		r.OwnCancel, r.CancelRef = m.Event.Time, ref
+		s.end(m, r, GivenUp, ref)
 	}
 }
 
@@ -164,12 +178,11 @@ func (s *State) request(m *Moment, p *Party, x *Exchange) *Request {
 	}
 	p.Open = append(p.Open, r)
 	if ev.Dir == event.ToServer {
-		p.Running++
+		d.begin(p)
 		p.Given.Add(r.ID)
 		if r.Token != "" {
 			p.Tokens.Add(r.Token)
 		}
-		d.noteOverlap(p)
 	}
 	return r
 }
@@ -180,20 +193,6 @@ func (d *Domain) unknownStarts() {
 	d.Nameless++
 	if d.Nameless > 1 && !d.Overlap {
 		d.Overlap, d.OverlapWhy = true, "two exchanges of unknown senders were open at once"
-	}
-}
-
-// noteOverlap sees two parties with requests in flight at one moment.
-func (d *Domain) noteOverlap(p *Party) {
-	if d.Overlap {
-		return
-	}
-	for _, o := range d.Parties {
-		if o != nil && o.Running > 0 && Distinct(p, o) {
-			d.Overlap = true
-			d.OverlapWhy = p.Alias + " and " + o.Alias + " had requests in flight at once"
-			return
-		}
 	}
 }
 
@@ -271,19 +270,17 @@ func (r *Request) keys() []Key {
 
 // openClient returns the party's client request with this id that is open, the
 // newest if there are several, typed before folded; nil if there is none.
-func (p *Party) openClient(id mcp.ID, foldOnly bool) *Request {
-	return p.find(event.ToServer, id, foldOnly, true)
-}
+func (p *Party) openClient(id mcp.ID) *Request { return p.find(event.ToServer, id, true) }
 
 // openServer returns the server request with this id that the party has to answer.
 func (p *Party) openServer(id mcp.ID) *Request {
-	return p.find(event.ToClient, id, false, true)
+	return p.find(event.ToClient, id, true)
 }
 
 // Recent returns the party's newest client request with this id, ended or not.
-func (p *Party) Recent(id mcp.ID) *Request { return p.find(event.ToServer, id, false, false) }
+func (p *Party) Recent(id mcp.ID) *Request { return p.find(event.ToServer, id, false) }
 
-func (p *Party) find(dir event.Dir, id mcp.ID, foldOnly, open bool) *Request {
+func (p *Party) find(dir event.Dir, id mcp.ID, open bool) *Request {
 	if p == nil || id == "" {
 		return nil
 	}
@@ -341,7 +338,7 @@ func (s *State) serverAnswer(m *Moment, x *Exchange) {
 	id := m.Event.RPC.ID
 	r := x.own(id)
 	if r == nil && (x.Stream == event.StreamGet || x.Stream == event.StreamSSE) {
-		if r = x.Party.openClient(id, false); r == nil {
+		if r = x.Party.openClient(id); r == nil {
 			r = x.Party.Recent(id)
 		}
 	}
@@ -390,6 +387,7 @@ func (x *Exchange) own(id mcp.ID) *Request {
 func (s *State) answer(m *Moment, r *Request) {
 	rpc := &m.Event.RPC
 	r.Answer, r.Code, r.IsError, r.ErrorText, r.Shape = rpc.Kind, rpc.Code, rpc.IsError, rpc.ErrorText, rpc.Shape
+	r.Echo = r.OwnValue(rpc.Marks)
 	if r.Fate == GivenUp || r.Fate == Cut || r.Fate == Lost {
 		// It had been given up before; the late answer is its answer all the same.
 		r.Fate, r.End = Answered, refOf(m.Event)
@@ -453,7 +451,7 @@ func (s *State) end(m *Moment, r *Request, fate Fate, ref Ref) {
 	switch {
 	case r.Dir != event.ToServer:
 	case r.Party != nil:
-		r.Party.Running--
+		m.Domain.finish(r.Party)
 	default:
 		m.Domain.Nameless--
 	}
@@ -469,6 +467,9 @@ func (s *State) closed(m *Moment) {
 		return
 	}
 	m.Exchange, m.Party = x, x.Party
+	if ev.EventID != "" {
+		x.Resumable = true
+	}
 	x.Done, x.By, x.Bytes, x.ClosedAt = true, ev.By, ev.Bytes, ev.Time
 	x.Loss |= ev.Loss
 	if ev.Status != 0 {
@@ -482,6 +483,10 @@ func (s *State) closed(m *Moment) {
 	}
 	if x.Stream == event.StreamSSE && x.Party.IsSession() && ev.By != event.ByWindow {
 		s.endSession(m, x.Party)
+	}
+	if x.Party != nil {
+		x.Party.Streams--
+		d.vacate(x.Party)
 	}
 	delete(d.Exchanges, ev.Exchange)
 	if x.Interval {

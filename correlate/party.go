@@ -34,15 +34,15 @@ type Party struct {
 	LiveFrom  event.Time
 	LiveTo    event.Time // end, once Live is false after it was true
 	InitOrder int        // 1, 2, … in order of initialization in the domain; 0 = unknown
+	Expired   bool       // a 404 ended it: the server forgot it, by expiry or restart
 	Rekeyed   bool       // a second InitializeResult came: capabilities are unknown from then on
 	FromLog   bool       // known from creation or use in a log only
 
-	Caps       mcp.Caps
-	CapsKnown  bool
-	CapsRef    Ref
-	Birth      Ref        // the initialize request, creation line or first use
-	Ready      event.Time // notifications/initialized, or the last roots/list_changed
-	RootsAsked bool
+	Caps      mcp.Caps
+	CapsKnown bool
+	CapsRef   Ref
+	Birth     Ref          // the initialize request, creation line or first use
+	Ready     []event.Time // notifications/initialized and roots/list_changed, the newest maxReady
 
 	// What its requests show about who holds it; each list is bounded.
 	Principals []string
@@ -56,6 +56,7 @@ type Party struct {
 	Subs    []Subscription
 	Open    []*Request // requests of the party, either direction, that are not released yet
 	Running int        // its client requests in flight
+	Streams int        // its exchanges that are open
 
 	Early []EarlyAnswer // answers of its client to server requests that are not applied yet
 	Gone  bool          // evicted: nothing may be concluded from it any more
@@ -67,6 +68,7 @@ type Party struct {
 }
 
 const (
+	maxReady = 16
 	maxHints = 8
 	maxConns = 64
 )

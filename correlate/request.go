@@ -57,6 +57,7 @@ type Request struct {
 	IsError   bool
 	ErrorText string
 	Shape     event.Shape
+	Echo      bool       // the answer holds a value of the request's own arguments
 	OwnCancel event.Time // the party's own cancel; zero = none
 	CancelRef Ref
 	Left      bool // its client closed the exchange before an answer

@@ -42,6 +42,7 @@ type State struct {
 	ByKey   map[event.Domain]*Domain
 	Aliases map[event.Domain]*Domain // POST paths that an HTTP+SSE stream announced
 	Sweep   int64                    // event time of the last look for idle state
+	Moment  Moment                   // the one that Apply returned last
 	Stdio   bool
 	Unread  []Unreadable
 }
@@ -89,7 +90,8 @@ func (s *State) Apply(ev *event.Event) *Moment {
 		d.LateEvents++
 	}
 	d.stamp(ev.Time)
-	m := &Moment{Event: ev, Domain: d}
+	s.Moment = Moment{Event: ev, Domain: d, Ended: s.Moment.Ended[:0]}
+	m := &s.Moment
 	switch ev.Kind {
 	case event.Opened:
 		s.opened(m)
@@ -165,20 +167,28 @@ func (s *State) opened(m *Moment) {
 	}
 	switch {
 	case ev.Asked.State == event.Present:
-		x.Party = d.sessionOf(ev.Asked.ID, ev)
+		s.belong(x, d.sessionOf(ev.Asked.ID, ev))
 	case ev.Asked.State == event.Absent:
-		x.Party = d.senderParty(ev.Sender, ev)
+		s.belong(x, d.senderParty(ev.Sender, ev))
 	}
-	s.belong(x, x.Party)
 	m.Exchange, m.Party = x, x.Party
 }
 
-// belong notes what an exchange shows about the party it belongs to.
+// belong gives an open exchange to a party and notes what it shows about it.
 func (s *State) belong(x *Exchange, p *Party) {
 	if p == nil {
 		return
 	}
 	d := x.Domain
+	if x.Party != p {
+		if x.Party != nil {
+			x.Party.Streams--
+			d.vacate(x.Party)
+		}
+		x.Party = p
+		p.Streams++
+		defer d.occupy(p) // once its connections are known
+	}
 	if p.IsSession() && x.Conn != nil {
 		x.Conn.carry(p)
 	}
@@ -216,6 +226,7 @@ func (s *State) head(m *Moment) {
 	ok := ev.Status >= 200 && ev.Status < 300
 	if !ok && ev.Status >= 400 {
 		if ev.Status == 404 && x.Asked.State == event.Present && x.Party.IsSession() && x.Initial == nil {
+			x.Party.Expired = x.Party.Expired || x.Party.Live
 			s.endSession(m, x.Party)
 		}
 		return
@@ -255,10 +266,12 @@ func (d *Domain) use(p *Party, t event.Time) {
 // issue binds an initialize exchange to the session that its answer named.
 func (s *State) issue(m *Moment, x *Exchange, p *Party) {
 	d := m.Domain
-	again := p.Issued || p.Live
+	r := x.Initial
+	// A use that stands between the request and its answer is the client's own:
+	// stamps of milliseconds put the next request before this answer.
+	again := p.Issued || (p.Live || p.LiveTo != (event.Time{})) && p.Birth.Time.To < r.Sent.Time.From
 	s.adopt(x, p)
 	m.Party = p
-	r := x.Initial
 	if again {
 		p.Rekeyed, p.CapsKnown = true, false
 		return
@@ -276,12 +289,13 @@ func (s *State) issue(m *Moment, x *Exchange, p *Party) {
 
 // adopt moves an exchange and its requests to the party they turned out to belong to.
 func (s *State) adopt(x *Exchange, p *Party) {
+	s.belong(x, p)
 	for _, r := range x.Requests {
 		switch {
 		case r.Party == nil && !r.Ended():
 			x.Domain.Nameless--
 		case r.Party != nil && !r.Ended():
-			r.Party.Running--
+			x.Domain.finish(r.Party)
 		}
 		if r.Party != nil {
 			r.Party.drop(r)
@@ -289,15 +303,13 @@ func (s *State) adopt(x *Exchange, p *Party) {
 		r.Party = p
 		p.Open = append(p.Open, r)
 		if !r.Ended() {
-			p.Running++
+			x.Domain.begin(p)
 		}
 		p.Given.Add(r.ID)
 		if r.Token != "" {
 			p.Tokens.Add(r.Token)
 		}
 	}
-	x.Party = p
-	s.belong(x, p)
 }
 
 func (p *Party) drop(r *Request) {
@@ -337,7 +349,6 @@ func (s *State) endpoint(m *Moment) {
 	}
 	p.Birth = x.Opened
 	d.setLive(p, ev.Time)
-	x.Party = p
 	s.belong(x, p)
 	m.Party = p
 }
@@ -385,6 +396,7 @@ func (s *State) endSession(m *Moment, p *Party) {
 	d.endLive(p, m.Event.Time)
 	for _, r := range slices.Clone(p.Open) {
 		if !r.Ended() {
+			r.Left = m.Exchange != nil && m.Exchange.Method == "DELETE"
 			s.end(m, r, Cut, refOf(m.Event))
 		}
 	}

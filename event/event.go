@@ -92,6 +92,7 @@ type RPC struct {
 	CancelID mcp.ID // params.requestId of a cancel
 	Reason   string // params.reason of a cancel, cut to 256 bytes
 	Trace    string // trace id in _meta.traceparent
+	Listen   mcp.ID // _meta io.modelcontextprotocol/subscriptionId: the id of the listen request (2026-07-28)
 
 	Caps       mcp.Caps // initialize: declared. Server request: needed
 	CapsKnown  bool     // false = this event says nothing about capabilities

@@ -14,6 +14,8 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 	Notes    []Note    `json:"notes"`
 	Verdict  Verdict   `json:"verdict"`
+	// Hidden counts what --show would bring, by its word: possible, hazard, rejected, notes.
+	Hidden map[string]int `json:"hidden,omitempty"`
 }
 
 // Tool names the program that wrote a report.
@@ -34,6 +36,7 @@ type Input struct {
 	Malformed int64     `json:"malformed"`
 	Events    int64     `json:"events"`
 	Gaps      int64     `json:"gaps"`
+	BackSteps int64     `json:"back_steps,omitempty"` // stamps earlier than the one before, clamped
 	First     string    `json:"first_seen,omitempty"` // RFC 3339
 	Last      string    `json:"last_seen,omitempty"`
 	Notes     []string  `json:"notes"`
@@ -59,6 +62,7 @@ type Domain struct {
 	Signals    []SignalState `json:"signals"`
 	Outcome    string        `json:"outcome"` // clean, signals, inconclusive
 	Why        string        `json:"why"`
+	Help       []string      `json:"help,omitempty"` // recipes that would make more assessable
 	Boundary   []string      `json:"boundary"`
 	AlsoIn     []string      `json:"also_in,omitempty"` // domains that show one of its server-issued session ids
 }
@@ -94,6 +98,7 @@ type Finding struct {
 	Tokens      []string   `json:"tokens"`
 	URIs        []string   `json:"uris"`
 	Method      string     `json:"method"`
+	Tool        string     `json:"tool,omitempty"`
 	FirstSeen   string     `json:"first_seen"`
 	LastSeen    string     `json:"last_seen"`
 	Count       int        `json:"count"`

@@ -15,9 +15,11 @@ import (
 // request of another one that has the same id.
 type Cancel struct {
 	Window  int64
-	Cancels []*Cancelling // recent, in order, with other requests of their id in flight
-	Lines   []*Cancelling // recent cancels of a log, in order
-	Ends    []Ended       // requests that ended recently, for the guard against a shutdown
+	Cancels []*Cancelling            // recent, in order, with other requests of their id in flight
+	Lines   []*Cancelling            // recent cancels of a log, in order
+	Hits    map[uint64][]*Cancelling // Cancels by the Seq of the other requests they may have hit
+	Waiting []Effect                 // ends in the window of a cancel, until it is over
+	Ends    []Ended                  // requests that ended recently, for the guard against a shutdown
 	Usual   map[string]*Usual
 	Doubts  []Doubt // findings that rise if the canceller's own request runs on
 }
@@ -32,8 +34,17 @@ type Cancelling struct {
 	Ref      correlate.Ref
 	Reason   string
 	Others   []*correlate.Request // other requests with this id in flight then
+	Gone     []*correlate.Request // sender unknown: requests with this id whose client had left a moment before
 	Log      bool
 	Settled  bool // its window is over and the leftovers were matched
+}
+
+// Effect is a request that ended in the window after a cancel. It waits for the
+// end of the window: a shutdown ends everything together, and the canceller's own request may end too.
+type Effect struct {
+	Cancel *Cancelling
+	Hit    *correlate.Request
+	Closed bool // the server closed its stream
 }
 
 // Ended is a request that ended.
@@ -59,7 +70,7 @@ type Doubt struct {
 }
 
 func newCancel(o Options) Detector {
-	return &Cancel{Window: o.CancelWindow, Usual: map[string]*Usual{}}
+	return &Cancel{Window: o.CancelWindow, Usual: map[string]*Usual{}, Hits: map[uint64][]*Cancelling{}}
 }
 
 // keepCancels bounds how long and how many cancels are kept.
@@ -102,15 +113,17 @@ func (f *Cancel) cancel(m *correlate.Moment, out *Sink) {
 		ID: ev.RPC.CancelID, By: m.Party, Exchange: m.Exchange, Own: m.Cancels, Reason: ev.RPC.Reason, Log: ev.Exchange.N == 0,
 		Ref: correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}, Folded: ev.Loss&event.LossIDType != 0,
 	}
-	if c.Own == nil && c.By != nil {
+	if c.Own == nil && f.sent(c) {
 		c.Own = justEnded(c.By, c.ID, ev.Time)
 	}
 	for _, r := range d.Index.Find(correlate.IDKey(correlate.ByID, c.ID)) {
-		if r.Dir != event.ToServer || r.Era == mcp.EraModern || r == c.Own || r.Party != nil && r.Party == c.By {
+		if r.Dir != event.ToServer || r.Era == mcp.EraModern || r == c.Own || r.Party == c.By && f.sent(c) {
 			continue
 		}
 		if r.InFlight(ev.Time) != correlate.No || ev.At.Unit == event.UnitEntry && r.OpenWithin(ev.Time, harSlack) != correlate.No {
 			c.Others = append(c.Others, r)
+		} else if !f.sent(c) && leftBefore(r, ev.Time) {
+			c.Gone = append(c.Gone, r)
 		}
 	}
 	if c.Log {
@@ -122,28 +135,48 @@ func (f *Cancel) cancel(m *correlate.Moment, out *Sink) {
 	if len(c.Others) == 0 {
 		return
 	}
-	if c.By == nil || slices.ContainsFunc(c.Others, func(r *correlate.Request) bool { return correlate.Distinct(r.Party, c.By) }) {
+	if !c.Log && !f.sent(c) || slices.ContainsFunc(c.Others, func(r *correlate.Request) bool { return correlate.Distinct(r.Party, c.By) }) {
 		out.Judged(signals.CancellationCrosstalk)
 	}
 	if len(f.Cancels) >= keepCancels {
-		f.Cancels = slices.Delete(f.Cancels, 0, 1)
+		f.forget(1)
 	}
 	f.Cancels = append(f.Cancels, c)
+	for _, r := range c.Others {
+		f.Hits[r.Seq] = append(f.Hits[r.Seq], c)
+	}
 	for _, r := range c.Others { // HAR: the answer may stand up to 2 ms before the cancel
 		if r.Ended() && f.sent(c) {
-			f.effect(m, c, r, out)
+			f.wait(Effect{Cancel: c, Hit: r})
 		}
 	}
+}
+
+// forget drops the n oldest cancels.
+func (f *Cancel) forget(n int) {
+	for _, c := range f.Cancels[:n] {
+		for _, r := range c.Others {
+			f.Hits[r.Seq] = slices.DeleteFunc(f.Hits[r.Seq], func(o *Cancelling) bool { return o == c })
+			if len(f.Hits[r.Seq]) == 0 {
+				delete(f.Hits, r.Seq)
+			}
+		}
+	}
+	f.Cancels = slices.Delete(f.Cancels, 0, n)
 }
 
 // justEnded returns the party's request with this id that its client had left a
 // moment before it sent the cancel, as SDKs do.
 func justEnded(p *correlate.Party, id mcp.ID, t event.Time) *correlate.Request {
-	r := p.Recent(id)
-	if r != nil && r.Fate == correlate.GivenUp && r.Left && t.To-r.End.Time.To < int64(1e9) {
+	if r := p.Recent(id); r != nil && leftBefore(r, t) {
 		return r
 	}
 	return nil
+}
+
+// leftBefore reports whether the client of r had left in the second before t.
+func leftBefore(r *correlate.Request, t event.Time) bool {
+	return r.Fate == correlate.GivenUp && r.Left && t.To-r.End.Time.To < int64(1e9)
 }
 
 // sent reports whether the sender of the cancel is known by more than an address.
@@ -154,18 +187,24 @@ func (f *Cancel) ended(m *correlate.Moment, r *correlate.Request, out *Sink) {
 	end := r.End.Time
 	doomed := r.OwnCancel == (event.Time{}) && !r.Left && (r.SaysCancelled() || r.Fate == correlate.Cut)
 	f.remember(Ended{r.ID, end.To, doomed})
-	for _, c := range f.Cancels {
-		if c.Log == (r.Exchange != nil) || !slices.Contains(c.Others, r) {
+	for _, c := range f.Hits[r.Seq] {
+		if c.Log == (r.Exchange != nil) {
 			continue
 		}
 		if f.within(c, r) && f.sent(c) && r.Party != nil && r.Party.Kind != correlate.ByAddress {
-			f.effect(m, c, r, out)
+			f.wait(Effect{c, r, m.Event.Kind == event.Closed && r.Exchange != nil && r.Exchange.By == event.ByServer})
 		} else if f.sent(c) {
 			f.starved(m, c, r, out)
 		}
 	}
 	f.ownRanOn(r, out)
 	f.usual(r)
+}
+
+func (f *Cancel) wait(e Effect) {
+	if len(f.Waiting) < keepCancels {
+		f.Waiting = append(f.Waiting, e)
+	}
 }
 
 // within reports whether the request ended in the window after the cancel.
@@ -212,12 +251,7 @@ func (f *Cancel) usual(r *correlate.Request) {
 
 // near reports whether a cancel of that id stands in the window before the end of r.
 func (f *Cancel) near(r *correlate.Request) bool {
-	for _, c := range f.Cancels {
-		if slices.Contains(c.Others, r) && f.within(c, r) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(f.Hits[r.Seq], func(c *Cancelling) bool { return f.within(c, r) })
 }
 
 // shutdown reports whether requests with other ids were ended around the same
@@ -233,9 +267,13 @@ func (f *Cancel) shutdown(r *correlate.Request) bool {
 }
 
 // effect judges a request of another party that ended in the window after a cancel.
-func (f *Cancel) effect(m *correlate.Moment, c *Cancelling, r *correlate.Request, out *Sink) {
+func (f *Cancel) effect(e Effect, out *Sink) {
+	c, r := e.Cancel, e.Hit
 	if r.Party == nil || !correlate.Distinct(r.Party, c.By) || r.OwnCancel != (event.Time{}) || r.Left || f.shutdown(r) {
 		return
+	}
+	if r.Party.IsSession() && r.Party.Expired {
+		return // the server forgot the whole session, its calls with it
 	}
 	har := r.End.At.Unit == event.UnitEntry
 	u := f.Usual[r.Method+" "+r.Tool]
@@ -245,7 +283,10 @@ func (f *Cancel) effect(m *correlate.Moment, c *Cancelling, r *correlate.Request
 	st, variant, assume := signals.None, "cancelled", ""
 	var how string
 	switch {
-	case r.Fate == correlate.Cut && m.Event.Kind == event.Closed && r.Exchange != nil && r.Exchange.By == event.ByServer:
+	case c.Log && says:
+		f.reportLog(c.ID, c.By, r.Party, c.Ref, r.End, signals.Probable, "the request was not cancelled for another reason", out)
+	case c.Log:
+	case r.Fate == correlate.Cut && e.Closed:
 		st, variant, how = signals.Probable, "silenced", "the server closed its stream without an answer right after"
 		assume = "the server had no other reason to close the stream"
 	case says && (!ownOpen || quotes):
@@ -326,6 +367,12 @@ func othersAnswered(r *correlate.Request) bool {
 // settle matches, once the window of a cancel is over, cancels whose sender is
 // not known against the requests that ended, and drops old cancels.
 func (f *Cancel) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
+	over := 0
+	for over < len(f.Waiting) && (end || now-f.Waiting[over].Hit.End.Time.To > f.Window+harSlack) {
+		f.effect(f.Waiting[over], out)
+		over++
+	}
+	f.Waiting = slices.Delete(f.Waiting, 0, over)
 	n := 0
 	for _, c := range f.Cancels {
 		if !end && now-c.Ref.Time.To <= f.Window+harSlack {
@@ -334,7 +381,7 @@ func (f *Cancel) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 		if !c.Settled && !f.sent(c) && !c.Log {
 			f.match(d, c, out)
 		}
-		if !c.Settled && end {
+		if end {
 			f.silent(c, out)
 		}
 		c.Settled = true
@@ -343,7 +390,7 @@ func (f *Cancel) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 		}
 	}
 	if n > 0 && !end {
-		f.Cancels = slices.Delete(f.Cancels, 0, n)
+		f.forget(n)
 	}
 }
 
@@ -366,7 +413,12 @@ func (f *Cancel) match(d *correlate.Domain, c *Cancelling, out *Sink) {
 				ended = append(ended, r)
 			}
 		}
-		if o.Own != nil && !slices.Contains(ended, o.Own) {
+		for _, r := range o.Gone {
+			if !slices.Contains(ended, r) {
+				ended = append(ended, r)
+			}
+		}
+		if o.Own != nil && o.Own.Ended() && f.within(o, o.Own) && !slices.Contains(ended, o.Own) {
 			ended = append(ended, o.Own)
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // answer. Pairs of requests under one id wait until both fates are known.
 type Crossing struct {
 	ByDesign bool
-	Pairs    []*Pair // not judged yet, in order
+	Pairs    []*Pair              // not judged yet, in order
+	Starved  []*correlate.Request // ended without an answer, until a restart would have shown
 }
 
 // Pair is two requests under one folded id on two exchanges: within one
@@ -54,14 +55,19 @@ func (f *Crossing) Observe(m *correlate.Moment, out *Sink) {
 			f.answer(m, out)
 		}
 	}
-	if len(f.Pairs) > 0 && (len(m.Ended) > 0 || ev.Kind == event.Closed) {
-		f.settle(m.Domain, false, out)
+	for _, r := range m.Ended {
+		if r.Dir == event.ToServer && r.Fate != correlate.Answered && len(f.Starved) < maxPairs {
+			f.Starved = append(f.Starved, r)
+		}
+	}
+	if len(f.Pairs)+len(f.Starved) > 0 {
+		f.settle(m.Domain, ev.Time.To, false, out)
 	}
 }
 
 // End judges what is left: a request that is merely open at the end of the
 // window counts as starved only beside a marker.
-func (f *Crossing) End(d *correlate.Domain, out *Sink) { f.settle(d, true, out) }
+func (f *Crossing) End(d *correlate.Domain, out *Sink) { f.settle(d, 1<<62, true, out) }
 
 // judgeable reports whether which answer belongs to the request can be told
 // from its exchange: a single request on an exchange of its own, nothing lost.
@@ -75,14 +81,14 @@ func (f *Crossing) open(m *correlate.Moment, out *Sink) {
 	r, d := m.Request, m.Domain
 	if d.Paired {
 		out.Unassessable(signals.ResponseCrossing, "this recording pairs requests and answers by id, so it cannot show a crossing")
-		out.Note("paired_by_id", "requests and answers were paired by id by the tool that wrote this input", m.Event.At)
+		out.Note(signals.NotePairedByID, m.Event.At)
 		return
 	}
 	if r == nil || !r.Party.IsSession() || d.SSE && m.Exchange.Method == "POST" && r.Exchange.Stream == event.StreamSSE {
 		return
 	}
-	for _, o := range d.Index.Find(correlate.IDKey(correlate.ByID, r.ID)) {
-		if o == r || o.Party != r.Party || o.Exchange == r.Exchange || o.Exchange == nil || !open(o, r) || retry(o, r) {
+	for _, o := range r.Party.Open {
+		if o == r || o.ID.Fold() != r.ID.Fold() || o.Exchange == r.Exchange || o.Exchange == nil || !open(o, r) || retry(o, r) {
 			continue
 		}
 		if len(f.Pairs) < maxPairs {
@@ -118,6 +124,9 @@ func (f *Crossing) answer(m *correlate.Moment, out *Sink) {
 		return
 	}
 	r := m.Request
+	if r.ID != ev.RPC.ID && !ev.RPC.ID.Placeholder() && !r.FoldOnly {
+		out.Note(signals.NoteIDTypeFolded, ev.At)
+	}
 	if r.Exchange != x || !judgeable(r) || ev.RPC.Batch {
 		return
 	}
@@ -275,11 +284,12 @@ func got(other, r *correlate.Request, ev *event.Event) Got {
 	return g
 }
 
-// settle judges the pairs of which both requests ended, or all at the end.
-func (f *Crossing) settle(d *correlate.Domain, end bool, out *Sink) {
+// settle judges the pairs of which both requests ended, or all at the end. Where
+// one ended without an answer it waits for a while: after a restart its session is unknown to the server.
+func (f *Crossing) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 	keep := f.Pairs[:0]
 	for _, p := range f.Pairs {
-		if !end && !(p.A.Ended() && p.B.Ended()) {
+		if !end && !(over(p.A, now) && over(p.B, now)) {
 			keep = append(keep, p)
 			continue
 		}
@@ -287,6 +297,45 @@ func (f *Crossing) settle(d *correlate.Domain, end bool, out *Sink) {
 	}
 	clear(f.Pairs[len(keep):])
 	f.Pairs = keep
+	n := 0
+	for n < len(f.Starved) && (end || over(f.Starved[n], now)) {
+		f.across(d, f.Starved[n], out)
+		n++
+	}
+	f.Starved = slices.Delete(f.Starved, 0, n)
+}
+
+// restartShows is how long after a cut a restart of the server may show.
+const restartShows = 5 * int64(1e9)
+
+func over(r *correlate.Request, now int64) bool {
+	return r.Ended() && (r.Fate == correlate.Answered || r.Fate == correlate.Refused || now-r.End.Time.To > restartShows)
+}
+
+// across reports, as possible only, that a call starved while another party's
+// call under its id was answered with content that decides nothing.
+func (f *Crossing) across(d *correlate.Domain, a *correlate.Request, out *Sink) {
+	if a.Dir != event.ToServer || a.Fate == correlate.Answered || !judgeable(a) || unbound(a, d) {
+		return
+	}
+	for _, b := range d.Index.Find(correlate.IDKey(correlate.ByID, a.ID)) {
+		if b == a || b.Party == a.Party && a.Party.IsSession() || !judgeable(b) || !b.Succeeded() || b.Echo || unbound(b, d) || retry(a, b) {
+			continue
+		}
+		if b.InFlight(a.Sent.Time) == correlate.No && a.InFlight(b.Sent.Time) == correlate.No || starves(a, b.End.Time) != starving || f.waits(a, b) {
+			continue
+		}
+		fd := f.finding(a, b, seen(signals.Victim, b.End, b.Party, "the answer on this exchange"), signals.Possible, "", []string{
+			"one of two requests with one id starves while the other is answered; the content of the answer decides nothing"})
+		fd.Evidence = append(fd.Evidence, seen(signals.Cause, a.End, a.Party, "the other request ends "+a.Fate.String()))
+		out.Report(fd)
+		return
+	}
+}
+
+// waits reports whether the two requests are a pair that is judged by its content.
+func (f *Crossing) waits(a, b *correlate.Request) bool {
+	return slices.ContainsFunc(f.Pairs, func(p *Pair) bool { return p.A == a && p.B == b || p.A == b && p.B == a })
 }
 
 // fate is what became of one request of a pair, seen from the other's answer.
@@ -311,6 +360,10 @@ func starves(a *correlate.Request, t event.Time) fate {
 		return served
 	case correlate.Lost:
 		return unknown
+	case correlate.Cut, correlate.GivenUp:
+		if a.Party.IsSession() && a.Party.Expired {
+			return served // the server restarted or forgot the session
+		}
 	case correlate.Open:
 		if !judgeable(a) || a.Party != nil && !a.Party.Complete(event.ToClient, a.Sent.Time.From) {
 			return unknown
@@ -344,7 +397,7 @@ func (f *Crossing) judge(d *correlate.Domain, p *Pair, out *Sink) {
 	if b.Fate == correlate.Refused && b.Status < 500 || a.Fate == correlate.Refused && a.Status < 500 || refusedID(a) || refusedID(b) {
 		if p.Same {
 			out.Judged(signals.ResponseCrossing)
-			out.Note("refused_duplicate", "a request whose id was in flight already was refused, as it should be", b.Sent.At)
+			out.Note(signals.NoteRefusedDuplicate, b.Sent.At)
 		}
 		return
 	}
@@ -408,8 +461,6 @@ func (f *Crossing) weigh(p *Pair, a, b *correlate.Request, g, back Got, stale bo
 			"two requests with one id were in flight in one session, and only one answer came", starveText(a, lot, swap)}
 	case g.Foreign:
 		return signals.Possible, "", []string{"the answer holds a value of the other request, but both were served, or it holds its own values too"}
-	case lot == starving && !g.Own && !p.Same:
-		return signals.Possible, "", []string{"one of two requests with one id starves while the other is answered; the content decides nothing"}
 	}
 	return signals.None, "", nil
 }

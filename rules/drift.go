@@ -22,6 +22,7 @@ type Drift struct {
 	// Refusals holds calls that were refused for lack of a capability.
 	Refusals []Refusal
 	Pending  []Misrouted
+	Rekeyed  map[string]bool // sessions that were initialized again, noted already
 }
 
 // Drifted is one undeclared request.
@@ -47,12 +48,16 @@ type Misrouted struct {
 }
 
 func newDrift(Options) Detector {
-	return &Drift{Ignores: map[string]bool{}, Seen: map[string][]Drifted{}}
+	return &Drift{Ignores: map[string]bool{}, Seen: map[string][]Drifted{}, Rekeyed: map[string]bool{}}
 }
 
 // Observe looks at server requests, at refusals, and at the fate of calls that may starve.
 func (f *Drift) Observe(m *correlate.Moment, out *Sink) {
 	ev := m.Event
+	if p := m.Party; p != nil && p.Rekeyed && !f.Rekeyed[p.ID] {
+		f.Rekeyed[p.ID] = true
+		out.Note(signals.NoteSessionRekeyed, ev.At)
+	}
 	switch {
 	case ev.Kind == event.CapsConsulted:
 		f.consulted(m, out)
@@ -109,10 +114,8 @@ func (f *Drift) request(m *correlate.Moment, out *Sink) {
 	if r.Need == 0 || p == nil || m.Exchange.Resumed() || m.Exchange.Loss&event.LossRequest != 0 {
 		return
 	}
-	if r.Method == mcp.RootsList && p.Ready != (event.Time{}) && r.Sent.Time.From <= p.Ready.To+correlate.Grace && r.Sent.Time.To >= p.Ready.From {
-		if !orderless(r.Sent.Time) || r.Sent.Time.To <= p.Ready.To+correlate.Grace {
-			return // servers ask for roots when a client is ready or its roots changed
-		}
+	if r.Method == mcp.RootsList && f.expected(r, p) {
+		return
 	}
 	if f.quotes(m, out) {
 		return
@@ -130,6 +133,14 @@ func (f *Drift) request(m *correlate.Moment, out *Sink) {
 		out.Unassessable(signals.CapabilityDrift, "a session that got a server request declared its capabilities out of view")
 	}
 	f.idle(m, out)
+}
+
+// expected reports whether a roots/list may have come within 2 s after the
+// client became ready or its roots changed: servers ask then, whatever was declared.
+func (f *Drift) expected(r *correlate.Request, p *correlate.Party) bool {
+	return slices.ContainsFunc(p.Ready, func(t event.Time) bool {
+		return r.Sent.Time.To >= t.From && r.Sent.Time.From <= t.To+correlate.Grace
+	})
 }
 
 // declared counts a request that its receiver had declared while another live session had not.
@@ -156,7 +167,7 @@ func (f *Drift) undeclared(m *correlate.Moment, out *Sink) {
 	kind := r.Method
 	if len(donors) == 0 {
 		f.Ignores[kind] = true
-		out.Note("capability_violation", "the server sent "+kind+" to a client that did not declare it, and no other live client had: it looks at nobody's capabilities", r.Sent.At)
+		out.Note(signals.NoteCapabilityViolation, r.Sent.At)
 		if len(live) > 1 {
 			out.Judged(signals.CapabilityDrift)
 		}
@@ -289,11 +300,11 @@ func (f *Drift) quotes(m *correlate.Moment, out *Sink) bool {
 // exactly one other party had a call in flight.
 func (f *Drift) idle(m *correlate.Moment, out *Sink) {
 	r, p, d := m.Request, m.Party, m.Domain
-	if orderless(r.Sent.Time) || inFlight(p.Open, r.Sent.Time) > 0 || !p.Complete(event.ToServer, r.Sent.Time.From-2*minute) {
+	if inFlight(p.Open, r.Sent.Time) > 0 || !p.Complete(event.ToServer, r.Sent.Time.From-2*minute) {
 		return
 	}
 	var other *correlate.Request
-	for _, o := range d.Parties {
+	for _, o := range d.Busy {
 		if !correlate.Distinct(o, p) {
 			continue
 		}
@@ -325,8 +336,12 @@ const minute = int64(60e9)
 func (f *Drift) reportMisrouted(p Misrouted, proof correlate.Ref, shows string, out *Sink) {
 	out.Judged(signals.CapabilityDrift)
 	r, c := p.Request, p.Call
+	st, assume := signals.Probable, "the server does not ask clients on its own"
+	if c.InFlight(r.Sent.Time) != correlate.Certain {
+		st, assume = st.Down(), "the request came while that call was in flight: the stamps leave it open"
+	}
 	out.Report(signals.Finding{
-		Signal: signals.CapabilityDrift, Variant: "misrouted_request", Strength: signals.Probable, Era: "legacy",
+		Signal: signals.CapabilityDrift, Variant: "misrouted_request", Strength: st, Era: "legacy",
 		Parties:    []signals.Party{party(p.Receiver, signals.Cause), party(c.Party, signals.Victim)},
 		RequestIDs: ids(c, r), Method: r.Method, Tool: c.Tool, First: r.Sent.Time.From, Last: max(r.Sent.Time.To, proof.Time.To),
 		Summary: fmt.Sprintf("%s got a %s while it had nothing in flight; the only call in flight then was %s of %s", name(p.Receiver), r.Method, call(c), name(c.Party)),
@@ -336,7 +351,7 @@ func (f *Drift) reportMisrouted(p Misrouted, proof correlate.Ref, shows string, 
 			shows,
 			"so the request that this call needed went to another client",
 		},
-		Assumption: "the server does not ask clients on its own",
+		Assumption: assume,
 		Evidence: []signals.Evidence{
 			seen(signals.Victim, c.Sent, c.Party, "the call in flight"),
 			seen(signals.Cause, r.Sent, p.Receiver, "the request arrives at an idle client"),

@@ -122,7 +122,7 @@ func (f *Fallback) named(m *correlate.Moment, x *correlate.Exchange, r *correlat
 		return
 	}
 	if x.NewID {
-		out.Note("implicit_session", "a request without a session id was answered with a new one: sessions are made outside initialize", x.Opened.At)
+		out.Note(signals.NoteImplicitSession, x.Opened.At)
 		return
 	}
 	x.Bound = true
@@ -145,10 +145,10 @@ func (f *Fallback) named(m *correlate.Moment, x *correlate.Exchange, r *correlat
 		}
 		f.report(m, x, r, bound, st, out, fmt.Sprintf("%s without a session of its own was bound to %s, which another client initialized", asks, bound.Alias), "")
 	case correlate.SamePerson:
-		out.Note("fallback_own", "a request without a session id was bound to its sender's own session", x.Opened.At)
+		out.Note(signals.NoteFallbackOwn, x.Opened.At)
 	default:
 		if len(others) == 0 {
-			out.Note("fallback_own", "a request without a session id was bound to the only live session", x.Opened.At)
+			out.Note(signals.NoteFallbackOwn, x.Opened.At)
 			return
 		}
 		f.report(m, x, r, bound, signals.Probable, out, fmt.Sprintf("%s without a session of its own was bound to %s", asks, bound.Alias),
@@ -171,24 +171,27 @@ func (f *Fallback) asks(x *correlate.Exchange) string {
 // names no session: the binding shows only in that the call succeeded.
 func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correlate.Request, out *Sink) {
 	d := m.Domain
-	if d.Issued == 0 || f.Done[r.Seq] {
-		return
-	}
 	live, _ := d.Live(x.Opened.Time)
 	if len(live) == 0 {
 		f.Stateless = true
 		return
 	}
+	if f.Done[r.Seq] {
+		return
+	}
 	own := ownSession(x)
 	others := without(live, own)
 	if len(others) == 0 || own == nil && len(live) == 1 {
-		out.Note("fallback_own", "a request without a session id succeeded while no session but one was live", x.Opened.At)
+		out.Note(signals.NoteFallbackOwn, x.Opened.At)
 		return
 	}
 	out.Judged(signals.FallbackResolution)
 	st, assume := signals.Probable, "the endpoint has no stateless branch for requests without a session id"
-	if f.Stateless || d.Unissued > 0 || d.StatelessHint {
+	switch {
+	case f.Stateless || d.Unissued > 0 || d.StatelessHint:
 		st, assume = signals.Possible, "the endpoint also answers clients without any session: this may be its stateless branch"
+	case d.Issued == 0:
+		st, assume = signals.Possible, "the endpoint gives every client a session id: no initialize is in view"
 	}
 	from := sender(x, signals.Cause)
 	parties := candidates([]signals.Party{from}, others)
@@ -224,7 +227,7 @@ func oneOf(ps []*correlate.Party) string {
 func (f *Fallback) unknownID(m *correlate.Moment, x *correlate.Exchange, out *Sink) {
 	d := m.Domain
 	if d.Issued > 0 && !x.Party.Born && x.Loss&event.LossStart == 0 && x.Party.Birth.At == x.Opened.At && d.First < x.Opened.Time.From {
-		out.Note("unknown_session_accepted", "a session id that the server issued to nobody in view was accepted", x.Opened.At)
+		out.Note(signals.NoteUnknownSessionAccepted, x.Opened.At)
 	}
 }
 
@@ -338,7 +341,7 @@ func (f *Fallback) shown(m *correlate.Moment, r *correlate.Request, p *correlate
 	live, _ := m.Domain.Live(r.Sent.Time)
 	relation := correlate.Relate(x, p)
 	if relation == correlate.SamePerson {
-		out.Note("fallback_own", "a request without a session id was bound to its sender's own session", x.Opened.At)
+		out.Note(signals.NoteFallbackOwn, x.Opened.At)
 		f.Done[r.Seq] = true
 		return
 	}
@@ -346,7 +349,7 @@ func (f *Fallback) shown(m *correlate.Moment, r *correlate.Request, p *correlate
 	if relation == correlate.AnotherPerson {
 		st, assume = signals.Confirmed, ""
 	} else if len(live) < 2 {
-		out.Note("fallback_own", "a request without a session id was bound to the only live session", x.Opened.At)
+		out.Note(signals.NoteFallbackOwn, x.Opened.At)
 		f.Done[r.Seq] = true
 		return
 	}
@@ -375,18 +378,18 @@ func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 	if bound == nil {
 		return
 	}
-	live, _ := d.Live(ev.Time)
-	if !slices.Contains(live, bound) {
-		live = append(live, bound)
-	}
-	if len(live) >= 2 {
+	if d.LiveCount >= 2 {
 		out.Judged(signals.FallbackResolution)
 	}
 	if !fallbackSource(ev.Resolution) {
 		return
 	}
+	live, _ := d.Live(ev.Time)
+	if !slices.Contains(live, bound) {
+		live = append(live, bound)
+	}
 	if len(live) < 2 {
-		out.Note("fallback_own", "the server resolved a request by fallback while one session was live", ev.At)
+		out.Note(signals.NoteFallbackOwn, ev.At)
 		return
 	}
 	f.reportLog(m, bound, signals.Confirmed, "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)

@@ -13,20 +13,16 @@ import (
 // Shared detects the hazard shared_session: one session id used by two conversations.
 type Shared struct {
 	ByDesign bool
-	Senders  map[string]*Senders // by session id
-	Open     []Twins
+	Senders  map[string]*Senders // by kind of hint and session id
 }
 
-// Senders is who used a session, in order of last change.
+// Senders is who used a session, by one kind of hint.
 type Senders struct {
-	Last  string // principal, or User-Agent where there is none
+	Last  string
 	Past  []string
 	Refs  []correlate.Ref
 	Found bool
 }
-
-// Twins are two requests of one session in flight under one id with different bodies.
-type Twins struct{ First, Second *correlate.Request }
 
 func newShared(o Options) Detector {
 	return &Shared{ByDesign: o.SharedByDesign, Senders: map[string]*Senders{}}
@@ -34,16 +30,34 @@ func newShared(o Options) Detector {
 
 // Observe looks at who sends requests in the name of a session, and at ids in flight twice.
 func (f *Shared) Observe(m *correlate.Moment, out *Sink) {
-	ev, x := m.Event, m.Exchange
-	if f.ByDesign || x == nil || !legacy(x) || !m.Party.IsSession() || x.Asked.State != event.Present || x.Asked.ID != m.Party.ID {
+	ev, x, p := m.Event, m.Exchange, m.Party
+	if f.ByDesign || !p.IsSession() {
 		return
+	}
+	ref := correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
+	if x == nil {
+		if ev.Dir != event.ToClient && ev.RPC.Era != mcp.EraModern {
+			f.turns(p, ev.Sender, ref, out)
+		}
+		return
+	}
+	if !legacy(x) || x.Asked.State != event.Present || x.Asked.ID != p.ID {
+		return // bound or misled by a fallback
 	}
 	switch {
 	case ev.Kind == event.Opened:
-		f.senders(m, out)
+		f.turns(p, x.Sender, ref, out)
 	case ev.Kind == event.Message && ev.Dir == event.ToServer && ev.RPC.Kind == mcp.KindRequest:
+		f.senders(p, "traceparent", ev.RPC.Trace, ref, out)
 		f.twins(m, out)
 	}
+}
+
+// turns looks at the credential that comes with a session id, and at the program that sends it.
+func (f *Shared) turns(p *correlate.Party, s event.Sender, ref correlate.Ref, out *Sink) {
+	f.senders(p, "credential", s.Principal, ref, out)
+	f.senders(p, "clientInfo", s.ClientInfo, ref, out)
+	f.senders(p, "User-Agent", s.UserAgent, ref, out)
 }
 
 // End has nothing to decide.
@@ -55,8 +69,8 @@ func (f *Shared) twins(m *correlate.Moment, out *Sink) {
 	if r == nil {
 		return
 	}
-	for _, o := range m.Domain.Index.Find(correlate.IDKey(correlate.ByID, r.ID)) {
-		if o == r || o.Party != r.Party || o.Exchange == nil || o.Exchange == r.Exchange || !open(o, r) || retry(o, r) {
+	for _, o := range r.Party.Open {
+		if o == r || o.ID.Fold() != r.ID.Fold() || o.Exchange == nil || o.Exchange == r.Exchange || !open(o, r) || retry(o, r) {
 			continue
 		}
 		if o.Exchange.Asked.State != event.Present {
@@ -75,46 +89,43 @@ func (f *Shared) twins(m *correlate.Moment, out *Sink) {
 	}
 }
 
-// senders judges whose credential or program comes with a session id: A, B and A
-// again is two holders, A and then B for good is a refresh or an update.
-func (f *Shared) senders(m *correlate.Moment, out *Sink) {
-	x := m.Exchange
-	who, what := x.Sender.Principal, "credential"
-	if who == "" {
-		who, what = x.Sender.UserAgent, "User-Agent"
-	}
+// senders judges one kind of hint: A, B and A again is two holders, A and then B
+// for good is a refresh or an update.
+func (f *Shared) senders(p *correlate.Party, what, who string, ref correlate.Ref, out *Sink) {
 	if who == "" {
 		return
 	}
-	s := f.Senders[m.Party.ID]
+	key := what + " " + p.ID
+	s := f.Senders[key]
 	if s == nil {
 		if len(f.Senders) >= maxPairs {
 			return
 		}
 		s = &Senders{}
-		f.Senders[m.Party.ID] = s
+		f.Senders[key] = s
 	}
 	if who == s.Last || s.Found {
 		return
 	}
-	if slices.Contains(s.Past, who) {
+	if i := slices.Index(s.Past, who); i >= 0 {
 		s.Found = true
-		i := slices.Index(s.Past, who)
 		out.Judged(signals.SharedSession)
 		out.Report(signals.Finding{
 			Signal: signals.SharedSession, Variant: "two_senders", Strength: signals.Hazard, Era: "legacy",
-			Parties: []signals.Party{party(m.Party, signals.Cause)}, Method: x.Method, First: s.Refs[i].Time.From, Last: x.Opened.Time.To,
-			Summary: fmt.Sprintf("%s is used with more than one %s in turns", m.Party.Alias, what),
-			Because: []string{"the first holder came back after the other one: this is no refresh"},
+			Parties: []signals.Party{party(p, signals.Cause)}, First: s.Refs[i].Time.From, Last: ref.Time.To,
+			Summary: fmt.Sprintf("%s is used with more than one %s in turns", p.Alias, what),
+			Because: []string{"the first one came back after the other: this is no refresh, two conversations use the session"},
 			Evidence: []signals.Evidence{
-				seen(signals.Cause, s.Refs[i], m.Party, "one "+what), seen(signals.Victim, s.Refs[len(s.Refs)-1], m.Party, "another"),
-				seen(signals.Cause, x.Opened, m.Party, "the first again"),
+				seen(signals.Cause, s.Refs[i], p, "one "+what), seen(signals.Victim, s.Refs[len(s.Refs)-1], p, "another"), seen(signals.Cause, ref, p, "the first again"),
 			},
 		})
 		return
 	}
 	s.Last = who
-	if len(s.Past) < 8 {
-		s.Past, s.Refs = append(s.Past, who), append(s.Refs, x.Opened)
+	if len(s.Past) >= maxPast {
+		s.Past, s.Refs = slices.Delete(s.Past, 0, 1), slices.Delete(s.Refs, 0, 1)
 	}
+	s.Past, s.Refs = append(s.Past, who), append(s.Refs, ref)
 }
+
+const maxPast = 8

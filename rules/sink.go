@@ -15,6 +15,8 @@ type Sink struct {
 	Domain    *correlate.Domain
 	Detectors []Detector
 	Findings  []*signals.Finding
+	Keys      map[uint64]int // index in Findings by signal, variant and parties
+	Beyond    int            // occurrences not kept because there were maxFindings already
 	Notes     []*signals.Note
 	Tallies   []Tally
 }
@@ -51,14 +53,14 @@ func (s *Sink) Unassessable(sig *signals.Signal, why string) {
 }
 
 // Note counts something worth knowing that is no finding.
-func (s *Sink) Note(kind, text string, at event.Address) {
+func (s *Sink) Note(kind string, at event.Address) {
 	for _, n := range s.Notes {
 		if n.Kind == kind {
 			n.Count++
 			return
 		}
 	}
-	s.Notes = append(s.Notes, &signals.Note{Kind: kind, Domain: s.Domain.ID, Count: 1, Text: text, At: at})
+	s.Notes = append(s.Notes, &signals.Note{Kind: kind, Domain: s.Domain.ID, Count: 1, Text: signals.NoteText(kind), At: at})
 }
 
 // Report takes a finding. Equal findings (signal, variant, parties) become one
@@ -77,17 +79,26 @@ func (s *Sink) Report(f signals.Finding) *signals.Finding {
 		f.Rules = f.Signal.Protocol
 	}
 	f.Strength = capByAddress(f.Strength, f.Parties)
-	for _, o := range s.Findings {
-		if !sameFinding(o, &f) {
-			continue
-		}
-		merge(o, &f)
-		return o
+	k := key(&f)
+	if i, ok := s.Keys[k]; ok {
+		merge(s.Findings[i], &f)
+		return s.Findings[i]
 	}
 	n := f
+	if len(s.Findings) >= maxFindings {
+		s.Beyond++
+		return &n
+	}
+	if s.Keys == nil {
+		s.Keys = map[uint64]int{}
+	}
+	s.Keys[k] = len(s.Findings)
 	s.Findings = append(s.Findings, &n)
 	return &n
 }
+
+// maxFindings bounds the different findings of one domain.
+const maxFindings = 5000
 
 // Raise gives a finding that was reported before a higher strength.
 func (s *Sink) Raise(f *signals.Finding, to signals.Strength, because string) {
@@ -111,25 +122,16 @@ func capByAddress(st signals.Strength, parties []signals.Party) signals.Strength
 	return st
 }
 
-func sameFinding(a, b *signals.Finding) bool {
-	if a.Signal != b.Signal || a.Variant != b.Variant || len(a.Parties) == 0 {
-		return false
-	}
-	return slices.EqualFunc(pair(a), pair(b), func(x, y signals.Party) bool {
-		return x.Role == y.Role && x.Session == y.Session && x.Text == y.Text && x.Alias == y.Alias
-	})
-}
-
-// pair returns the parties that make a finding another one: cause and victim,
-// or the first candidate where there is no victim.
-func pair(f *signals.Finding) []signals.Party {
-	var p []signals.Party
-	for _, q := range f.Parties {
-		if q.Role == signals.Cause || q.Role == signals.Victim {
-			p = append(p, q)
+// key hashes what makes findings equal: signal, variant, cause and victim.
+func key(f *signals.Finding) uint64 {
+	var b strings.Builder
+	b.WriteString(f.Signal.Name + "|" + f.Variant)
+	for _, p := range f.Parties {
+		if p.Role == signals.Cause || p.Role == signals.Victim {
+			b.WriteString("|" + p.Role.String() + " " + p.Alias + " " + p.Session + " " + p.Text)
 		}
 	}
-	return p
+	return event.Hash(b.String())
 }
 
 func merge(o, f *signals.Finding) {
@@ -261,6 +263,15 @@ func call(r *correlate.Request) string {
 
 // legacy reports whether a legacy row may judge the exchange.
 func legacy(x *correlate.Exchange) bool { return x != nil && x.Era != mcp.EraModern }
+
+// delivers reports whether a log line says that the server sent a message to a
+// session: a router line, or a line about that notification itself.
+func delivers(ev *event.Event, method string) bool {
+	if ev.Kind == event.Routed {
+		return true
+	}
+	return ev.Kind == event.Message && ev.Dir == event.ToClient && ev.RPC.Method == method
+}
 
 // orderless reports whether a record has an interval for a time, so that orders with it are uncertain.
 func orderless(t event.Time) bool { return t.From != t.To }

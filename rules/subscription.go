@@ -23,7 +23,7 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 		if legacy(m.Exchange) && !m.Exchange.Resumed() && m.Exchange.Loss&event.LossRequest == 0 {
 			f.update(m, out)
 		}
-	case ev.Kind == event.Routed && ev.RPC.URI != "":
+	case ev.Exchange.N == 0 && delivers(ev, mcp.ResourceUpdated) && ev.RPC.URI != "":
 		f.update(m, out)
 	}
 }
@@ -100,7 +100,7 @@ func (f *Subscription) update(m *correlate.Moment, out *Sink) {
 		return
 	}
 	if len(subscribers) == 0 {
-		out.Note("broadcast_update", "a resource update reached a session although nobody in view subscribed to it: the server broadcasts", ev.At)
+		out.Note(signals.NoteBroadcastUpdate, ev.At)
 		return
 	}
 	out.Judged(signals.SubscriptionBleed)
@@ -111,7 +111,7 @@ func (f *Subscription) report(m *correlate.Moment, subscribers []*correlate.Part
 	ev, a := m.Event, m.Party
 	b := subscribers[0]
 	variant, arrived := "unsubscribed", "the update arrives at "+a.Alias
-	if ev.Kind == event.Routed {
+	if ev.Exchange.N == 0 {
 		variant, arrived = "log", "the server sends the update to "+a.Alias
 	}
 	never := "it never subscribed to it, and all it sent is in view"

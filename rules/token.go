@@ -16,6 +16,7 @@ import (
 type Token struct {
 	Series  []*Series          // of requests whose token got progress or is in flight in two parties, until judged
 	Of      map[uint64]*Series // the same by Request.Seq
+	Settled int64              // event time of the last look for series that ended
 	Reports map[string]bool    // tools that report progress in this domain
 	Routes  []Route            // recent router lines of a log
 	Equal   map[string]bool    // pairs of parties whose equal tokens were counted already
@@ -46,8 +47,9 @@ type Route struct {
 }
 
 const (
-	maxPoints = 256
-	maxSeries = 1024
+	settleEvery = int64(250e6) // ns of event time
+	maxPoints   = 256
+	maxSeries   = 1024
 )
 
 func newToken(Options) Detector {
@@ -64,11 +66,12 @@ func (f *Token) Observe(m *correlate.Moment, out *Sink) {
 		}
 	case ev.Kind == event.Message && ev.Dir == event.ToServer && ev.RPC.Kind == mcp.KindRequest && m.Request != nil && m.Request.Token != "":
 		f.given(m, out)
-	case ev.Kind == event.Routed && ev.RPC.Token != "":
+	case ev.Exchange.N == 0 && ev.RPC.Token != "" && delivers(ev, mcp.Progress):
 		f.routed(m, out)
 	}
-	if len(f.Series) > 0 {
-		f.settle(m.Domain, m.Event.Time.To, false, out)
+	if now := m.Event.Time.To; len(f.Series) > 0 && now-f.Settled >= settleEvery {
+		f.Settled = now
+		f.settle(m.Domain, now, false, out)
 	}
 }
 
@@ -87,15 +90,20 @@ func (f *Token) given(m *correlate.Moment, out *Sink) {
 		}
 		f.hazard(r, o, out)
 		f.watch(o, r)
-		f.watch(r, o)
+		if !f.watch(r, o) {
+			return // it has rivals enough
+		}
 	}
 }
 
-func (f *Token) watch(r, rival *correlate.Request) {
+// watch notes a rival of a request and reports whether there was room.
+func (f *Token) watch(r, rival *correlate.Request) bool {
 	s := f.series(r)
-	if s != nil && len(s.Rivals) < maxRivals {
-		s.Rivals = append(s.Rivals, rival)
+	if s == nil || len(s.Rivals) >= maxRivals {
+		return false
 	}
+	s.Rivals = append(s.Rivals, rival)
+	return true
 }
 
 // series returns the series of a request and begins it if there is room.
@@ -169,7 +177,7 @@ func (f *Token) progress(m *correlate.Moment, out *Sink) {
 	switch {
 	case parties == 0:
 		if !d.Tokens.Has(ev.RPC.Token) && !d.Tokens.Forgot && a.Whole() && !a.Tokens.Has(ev.RPC.Token) {
-			out.Note("invented_token", "progress came for a token that no request in view gave: the server made it up", ev.At)
+			out.Note(signals.NoteInventedToken, ev.At)
 		}
 	case parties == 1:
 		f.misdelivered(m, holder, out)

@@ -29,6 +29,9 @@ func Judge(e *rules.Engine, o Options) *Result {
 		}
 		res.Domains = append(res.Domains, d)
 		for _, f := range s.Findings {
+			if f.Strength == signals.Hazard && covered(f, s.Findings) {
+				continue
+			}
 			if (o.Since == 0 || f.First >= o.Since) && (o.Until == 0 || f.First <= o.Until) {
 				res.Findings = append(res.Findings, *f)
 			}
@@ -54,6 +57,16 @@ func Judge(e *rules.Engine, o Options) *Result {
 	return res
 }
 
+// covered reports whether a stronger finding of the same signal between the same
+// parties makes a hazard superfluous.
+func covered(h *signals.Finding, all []*signals.Finding) bool {
+	return slices.ContainsFunc(all, func(f *signals.Finding) bool {
+		return f.Signal == h.Signal && f.Strength > signals.Hazard && !slices.ContainsFunc(h.Parties, func(p signals.Party) bool {
+			return !slices.ContainsFunc(f.Parties, func(q signals.Party) bool { return q.Alias == p.Alias })
+		})
+	})
+}
+
 func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 	c := s.Domain
 	d := Domain{ID: c.ID, Parties: len(c.Parties), Sessions: c.SessionsMade, First: c.First, Last: c.Last, Eras: eras(c)}
@@ -77,6 +90,9 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 	switch {
 	case d.Outcome == OutcomeSignals:
 		d.Why = "isolation failed here"
+		if s.Beyond > 0 {
+			d.Why += fmt.Sprintf("; %d more occurrences of findings beyond the first %d are not listed", s.Beyond, len(s.Findings))
+		}
 	case judged > 0:
 		d.Outcome = OutcomeClean
 		d.Why = fmt.Sprintf("%d of %d signals could be judged, none of them was found", judged, len(d.Signals))
@@ -351,28 +367,42 @@ func recipes(c *correlate.Domain) []string {
 	return out
 }
 
-// alsoIn names, for each domain, the others that show one of its server-issued session ids.
+// alsoIn names, for each domain, the others that show one of its server-issued
+// session ids. An id that one domain issued and another one served without
+// having issued it hints at a shared store.
 func alsoIn(e *rules.Engine, res *Result) {
-	owners := map[string][]string{}
+	issuers := map[string][]string{}
 	for _, s := range e.Sinks {
 		for _, p := range s.Domain.Parties {
 			if p.IsSession() && p.Issued {
-				owners[p.ID] = append(owners[p.ID], s.Domain.ID)
+				issuers[p.ID] = append(issuers[p.ID], s.Domain.ID)
 			}
 		}
 	}
-	for i := range res.Domains {
-		d := &res.Domains[i]
-		for _, s := range e.Sinks {
-			if s.Domain.ID == d.ID || slices.Contains(d.AlsoIn, s.Domain.ID) {
+	for _, s := range e.Sinks {
+		shared := 0
+		for _, p := range s.Domain.Parties {
+			if !p.IsSession() {
 				continue
 			}
-			for _, p := range s.Domain.Parties {
-				if p.IsSession() && slices.Contains(owners[p.ID], d.ID) {
-					d.AlsoIn = append(d.AlsoIn, s.Domain.ID)
-					break
+			for _, id := range issuers[p.ID] {
+				if id == s.Domain.ID {
+					continue
+				}
+				if !p.Issued && p.Live {
+					shared++
+				}
+				for i := range res.Domains {
+					if d := &res.Domains[i]; d.ID == id && !slices.Contains(d.AlsoIn, s.Domain.ID) {
+						d.AlsoIn = append(d.AlsoIn, s.Domain.ID)
+					}
 				}
 			}
+		}
+		if shared > 0 {
+			res.Notes = append(res.Notes, signals.Note{
+				Kind: signals.NoteSharedStoreSuspected, Domain: s.Domain.ID, Count: shared, Text: signals.NoteText(signals.NoteSharedStoreSuspected),
+			})
 		}
 	}
 }

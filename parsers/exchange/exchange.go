@@ -5,18 +5,8 @@ package exchange
 
 import (
 	"github.com/isodetect/isodetect/event"
-	"github.com/isodetect/isodetect/parsers/source"
+	"github.com/isodetect/isodetect/mcp"
 )
-
-// Builder makes events of the exchanges of one source and queues them in the
-// order of the calls.
-type Builder struct{}
-
-// New returns a Builder whose events and problems count in stats.
-func New(src int32, stats *source.Stats) *Builder { panic("TODO") }
-
-// Pop returns the next queued event, valid until the following call to Pop, and nil if there is none.
-func (b *Builder) Pop() *event.Event { return nil }
 
 // Header is one header field; names compare without case.
 type Header struct{ Name, Value string }
@@ -43,28 +33,180 @@ type Response struct {
 	Loss   event.Loss
 }
 
-// Exchange is one request with its response while it is read.
-type Exchange struct{}
+// Exchange is one request with its response while it is read. It must not be
+// used after Close.
+type Exchange struct {
+	b        *Builder
+	id       event.ExchangeID
+	domain   event.Domain
+	asked    event.Session
+	answered event.Session
+	sender   event.Sender
+	stream   event.StreamKind
+	method   string
+	revision string
+	resume   string
+	era      mcp.Era // of the request, as far as its head and body show it
+	status   int
+	loss     event.Loss // what is lost of this exchange so far
+	lastID   string     // last SSE id on the stream
+
+	coding string // content-encoding of the request
+	body   response
+	closed bool
+}
 
 // Open starts an exchange and queues Opened.
-func (b *Builder) Open(r Request) *Exchange { panic("TODO") }
+func (b *Builder) Open(r Request) *Exchange {
+	b.exchanges++
+	path, query := splitTarget(r.Target)
+	h := readRequestHeader(b, r)
+	x := &Exchange{
+		b: b, id: event.ExchangeID{Source: b.src, N: b.exchanges},
+		domain:   event.Domain{Server: b.names.text(r.Server), Path: b.names.text(path)},
+		sender:   event.Sender{Conn: b.names.text(r.Conn), Peer: b.names.text(r.Peer), Principal: h.principal, Cookie: h.cookie, UserAgent: h.userAgent},
+		method:   b.names.text(cutText(r.Method, 32)),
+		revision: h.revision, resume: h.resume, coding: h.coding, loss: r.Loss | h.loss,
+	}
+	x.asked = b.askedSession(h, path, query, x.loss, r.Server)
+	switch x.method {
+	case "POST":
+		x.stream = event.StreamPost
+	case "GET":
+		x.stream = event.StreamGet
+	}
+	x.era = headEra(x.revision, x.asked)
+	x.body.x = x
+	e := x.push(event.Opened, r.Time, r.At)
+	e.RPC.Era = x.era
+	e.Excerpt = openedExcerpt(x.method, path, query, h.sessionLine)
+	return x
+}
 
 // RequestBody gives the whole request body (content-encoding still applied). Call it once, after Open.
-func (x *Exchange) RequestBody(t event.Time, at event.Address, body []byte, loss event.Loss) {}
+func (x *Exchange) RequestBody(t event.Time, at event.Address, body []byte, loss event.Loss) {
+	x.loss |= loss
+	if len(body) == 0 {
+		return
+	}
+	if x.coding != "" {
+		plain, err := decodeAll(x.coding, body)
+		if err != nil {
+			x.b.stats.Flaw(at, "cannot decode the request body: "+err.Error()+"; its messages are not seen")
+			x.loss |= event.LossRequestBody
+			return
+		}
+		body = plain
+	}
+	x.document(body, document{time: t, at: at, dir: event.ToServer, strict: loss&event.LossRequestBody == 0})
+}
 
 // Head gives the response head and queues Head.
-func (x *Exchange) Head(r Response) {}
+func (x *Exchange) Head(r Response) {
+	x.loss |= r.Loss
+	x.status = r.Status
+	h := readResponseHeader(x.b, r)
+	x.loss |= h.loss
+	x.answered = h.session
+	if h.session.State == event.Absent && x.loss&event.LossHeaders != 0 {
+		x.answered.State = event.Unknown
+	}
+	x.body.begin(h)
+	if x.era == mcp.EraUnknown && x.answered.State == event.Present {
+		x.era = mcp.EraLegacy
+	}
+	e := x.push(event.Head, r.Time, r.At)
+	e.RPC.Era = x.era
+	e.Excerpt = headExcerpt(r.Status, h.sessionLine)
+}
 
 // Data gives a piece of the response body after transfer decoding, in order;
 // content-encoding (gzip, deflate, br, zstd) is undone here. Pieces may split
 // anywhere. An SSE message is queued as soon as its last byte came.
-func (x *Exchange) Data(t event.Time, at event.Address, piece []byte) {}
+func (x *Exchange) Data(t event.Time, at event.Address, piece []byte) {
+	if len(piece) > 0 && !x.closed {
+		x.body.data(t, at, piece)
+	}
+}
 
-// SSE gives one event of the response stream that the input has split already.
-func (x *Exchange) SSE(t event.Time, at event.Address, id, name, data string) {}
+// Text gives a piece of the response body as Data does, but with its
+// content-encoding already undone by the recorder.
+func (x *Exchange) Text(t event.Time, at event.Address, piece []byte) {
+	if len(piece) == 0 || x.closed {
+		return
+	}
+	x.body.given = true
+	x.body.time, x.body.at = t, at
+	x.body.plain(piece)
+}
+
+// SSE gives one event of the response stream, or one JSON body, that the input
+// has split off already.
+func (x *Exchange) SSE(t event.Time, at event.Address, id, name, data string) {
+	x.body.given = true
+	x.body.bytes += int64(len(data))
+	x.body.time, x.body.at = t, at
+	if id != "" {
+		x.lastID = x.b.names.text(cutText(id, maxName))
+	}
+	x.dispatch(x.b.names.text(cutText(id, maxName)), name, []byte(data))
+}
 
 // Gap says that bytes of the exchange are missing in one direction.
-func (x *Exchange) Gap(t event.Time, at event.Address, dir event.Dir, why string) {}
+func (x *Exchange) Gap(t event.Time, at event.Address, dir event.Dir, why string) {
+	switch dir {
+	case event.ToServer:
+		x.loss |= event.LossRequestBody
+	case event.ToClient:
+		x.loss |= event.LossResponseBody
+		x.body.gap()
+	default:
+		x.loss |= event.LossRequestBody | event.LossResponseBody
+		x.body.gap()
+	}
+	x.b.stats.Gaps++
+	e := x.push(event.Gap, t, at)
+	e.Dir = dir
+	e.Note = why
+}
 
 // Close ends the exchange, reads a body that was still buffered, and queues Closed.
-func (x *Exchange) Close(t event.Time, at event.Address, by event.By, loss event.Loss) {}
+func (x *Exchange) Close(t event.Time, at event.Address, by event.By, loss event.Loss) {
+	if x.closed {
+		return
+	}
+	x.loss |= loss
+	x.body.end()
+	x.closed = true
+	e := x.push(event.Closed, t, at)
+	e.RPC.Era = x.era
+	e.By = by
+	e.EventID = x.lastID
+	e.Bytes = x.body.bytes
+	if x.body.part || !x.body.given && x.loss&event.LossResponseBody != 0 {
+		e.Bytes = -1
+	}
+}
+
+// push queues an event with what is known of the exchange so far.
+func (x *Exchange) push(kind event.Kind, t event.Time, at event.Address) *event.Event {
+	e := x.b.push(t)
+	e.Kind, e.Time, e.At = kind, t, at
+	e.Domain, e.Asked, e.Answered, e.Sender = x.domain, x.asked, x.answered, x.sender
+	e.Exchange, e.Stream, e.Loss = x.id, x.stream, x.loss
+	e.HTTPMethod, e.Status, e.Revision, e.Resume = x.method, x.status, x.revision, x.resume
+	return e
+}
+
+// headEra reads the era from a request head. A session id is of the handshake
+// revisions; the header of the revision says it outright (2025-06-18 and
+// 2026-07-28 basic/transports, "Protocol Version Header").
+func headEra(revision string, asked event.Session) mcp.Era {
+	if era := mcp.RevisionEra(revision); era != mcp.EraUnknown {
+		return era
+	}
+	if asked.State == event.Present {
+		return mcp.EraLegacy
+	}
+	return mcp.EraUnknown
+}

@@ -1,0 +1,70 @@
+// Command isodetect finds per-session isolation failures of MCP servers over HTTP
+// in logs and traces.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/isodetect/isodetect/verdict"
+)
+
+// exitKilled is the exit code after the second Ctrl-C.
+const exitKilled = 130
+
+func main() {
+	os.Exit(Main())
+}
+
+// Main runs the program on the arguments and streams of the process and returns its exit code.
+func Main() int {
+	signal.Ignore(syscall.SIGPIPE) // a closed stdout shows as an error of the write, which is none
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	interrupts := make(chan os.Signal, 2)
+	signal.Notify(interrupts, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		<-interrupts
+		stop()
+		<-interrupts
+		os.Exit(exitKilled)
+	}()
+	return run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+}
+
+// run is the program as a function.
+func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	root := newRoot()
+	root.SetArgs(args)
+	root.SetIn(stdin)
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	err := root.ExecuteContext(ctx)
+	var code exitCode
+	switch {
+	case err == nil, errors.Is(err, syscall.EPIPE):
+		return verdict.ExitClean
+	case errors.As(err, &code):
+		return int(code)
+	}
+	fmt.Fprintf(stderr, "isodetect: %v\n", err)
+	return verdict.ExitError
+}
+
+// exitCode ends the program with a code other than 0 and no message.
+type exitCode int
+
+func (c exitCode) Error() string { return fmt.Sprintf("exit code %d", int(c)) }
+
+// exit turns the outcome of a run into the error that a command returns.
+func exit(code int) error {
+	if code == 0 {
+		return nil
+	}
+	return exitCode(code)
+}

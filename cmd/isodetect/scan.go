@@ -1,0 +1,82 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/isodetect/isodetect/report"
+	"github.com/isodetect/isodetect/signals"
+)
+
+func newScan() *cobra.Command {
+	var (
+		in           inputFlags
+		formats      []string
+		failOn       string
+		show         []string
+		inconclusive string
+		complete     bool
+		quiet        bool
+	)
+	cmd := &cobra.Command{
+		Use:   "scan [flags] PATH...",
+		Short: "judge logs and traces",
+		Long: `Judge logs and traces. PATH is a file, a directory, or - for standard input.
+Files compressed with gzip, zstd or bzip2 are read as they are.
+
+` + exitHelp,
+		Example: `  isodetect scan capture.pcapng
+  isodetect scan --format text --format json=report.json logs/
+  kubectl logs deploy/mcp | isodetect scan -`,
+		Args: needPaths,
+		RunE: func(c *cobra.Command, args []string) error {
+			opt, err := in.options(args, c.InOrStdin())
+			if err != nil {
+				return err
+			}
+			var ok bool
+			if opt.FailOn, ok = signals.ParseStrength(failOn); !ok {
+				return fmt.Errorf("cannot use --fail-on %q: use confirmed, probable, possible, hazard or none", failOn)
+			}
+			if inconclusive != "pass" && inconclusive != "fail" {
+				return fmt.Errorf("cannot use --inconclusive %q: use pass or fail", inconclusive)
+			}
+			opt.RequireComplete, opt.PassUnjudged = complete, inconclusive == "pass"
+			shown, err := report.ParseShow(show)
+			if err != nil {
+				return err
+			}
+			outs, err := parseOutputs(formats, args)
+			if err != nil {
+				return err
+			}
+			rep, res, err := in.read(c.Context(), opt, shown, c.ErrOrStderr())
+			if err != nil {
+				return err
+			}
+			if err := outs.write(c.OutOrStdout(), rep, in.color, quiet); err != nil {
+				return err
+			}
+			return exit(res.ExitCode)
+		},
+	}
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	fs.StringArrayVar(&formats, "format", []string{"text"}, "write the report as `FMT[=FILE]`: text or json, to FILE or standard output (repeatable)")
+	fs.StringVar(&failOn, "fail-on", "probable", "weakest `STRENGTH` that fails: confirmed, probable, possible, hazard, none")
+	fs.StringSliceVar(&show, "show", nil, "also report `WHAT`: possible, hazard, rejected, notes")
+	in.register(fs)
+	fs.StringVar(&inconclusive, "inconclusive", "fail", "`WHAT` a run does that could judge nothing: pass (0) or fail (3)")
+	fs.BoolVar(&complete, "require-complete", false, "holes in what was read make a clean run inconclusive")
+	fs.BoolVarP(&quiet, "quiet", "q", false, "print the verdict only")
+	completeValues(cmd)
+	return cmd
+}
+
+func needPaths(c *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return fmt.Errorf("no input: name files or directories, or - for standard input; see %s --help", c.CommandPath())
+	}
+	return nil
+}

@@ -1,0 +1,159 @@
+package exchange
+
+import (
+	"strings"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+	"github.com/isodetect/isodetect/parsers/source"
+)
+
+// Builder makes events of the exchanges of one source and queues them in the
+// order of the calls. It keeps no exchange; whoever reads a source does.
+type Builder struct {
+	src       int32
+	stats     *source.Stats
+	exchanges uint64
+
+	queue []event.Event
+	head  int
+	held  int64 // bytes that queued events hold, about
+
+	names     interner
+	announced announced
+
+	// Scratch that one message at a time uses.
+	msg       mcp.Message
+	walk      walker
+	inner     walker // of JSON text inside a string
+	marks     []uint64
+	args      []event.Arg
+	text      []byte
+	innerText []byte
+	buffers   [][]byte
+}
+
+// New returns a Builder whose events and problems count in stats.
+func New(src int32, stats *source.Stats) *Builder {
+	return &Builder{src: src, stats: stats}
+}
+
+// Pop returns the next queued event, valid until the following call to Pop, and nil if there is none.
+func (b *Builder) Pop() *event.Event {
+	if b.head == len(b.queue) {
+		clear(b.queue)
+		if cap(b.queue) > keepQueue {
+			b.queue = nil
+		}
+		b.queue, b.head, b.held = b.queue[:0], 0, 0
+		return nil
+	}
+	e := &b.queue[b.head]
+	b.head++
+	return e
+}
+
+const (
+	keepQueue = 1 << 10   // events of queue memory that are kept between bursts
+	maxHeld   = 128 << 20 // bytes of events that may wait for Pop
+	eventSize = 1 << 10   // bytes that an event without marks holds, about
+)
+
+// push appends an empty event.
+func (b *Builder) push(t event.Time) *event.Event {
+	b.queue = append(b.queue, event.Event{})
+	b.held += eventSize
+	b.stats.Events++
+	b.stats.Stamp(t.From)
+	b.stats.Stamp(t.To)
+	return &b.queue[len(b.queue)-1]
+}
+
+// drop takes back the event that push gave last.
+func (b *Builder) drop() {
+	last := len(b.queue) - 1
+	b.queue[last] = event.Event{}
+	b.queue = b.queue[:last]
+	b.held -= eventSize
+	b.stats.Events--
+}
+
+// full reports that one piece of input held so many messages that the rest of
+// it must be skipped: a decompressed piece can hold millions.
+func (b *Builder) full() bool { return b.held > maxHeld }
+
+// buffer returns an empty buffer that release takes back.
+func (b *Builder) buffer() []byte {
+	if n := len(b.buffers); n > 0 {
+		buf := b.buffers[n-1]
+		b.buffers = b.buffers[:n-1]
+		return buf[:0]
+	}
+	return make([]byte, 0, 4<<10)
+}
+
+// release keeps a few small buffers for the next exchanges.
+func (b *Builder) release(buf []byte) {
+	if cap(buf) > 0 && cap(buf) <= 256<<10 && len(b.buffers) < 16 {
+		b.buffers = append(b.buffers, buf)
+	}
+}
+
+// interner makes equal texts share one string, so that a thousand events of a
+// session hold its id once. It forgets everything when it is full.
+type interner struct{ seen map[string]string }
+
+const (
+	maxNames = 1 << 13
+	maxName  = 512
+)
+
+func (n *interner) bytes(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if s, ok := n.seen[string(b)]; ok {
+		return s
+	}
+	return n.keep(string(b))
+}
+
+// text copies s on its first sight, so that it does not hold the text it was cut from.
+func (n *interner) text(s string) string {
+	if s == "" {
+		return ""
+	}
+	if t, ok := n.seen[s]; ok {
+		return t
+	}
+	return n.keep(strings.Clone(s))
+}
+
+func (n *interner) keep(s string) string {
+	if len(s) > maxName {
+		return s
+	}
+	if n.seen == nil || len(n.seen) >= maxNames {
+		n.seen = make(map[string]string)
+	}
+	n.seen[s] = s
+	return s
+}
+
+// cutText shortens s to at most n bytes at a rune boundary without copying.
+func cutText(s string, n int) string {
+	if len(s) <= n {
+		return s
+	}
+	for n > 0 && s[n]&0xC0 == 0x80 {
+		n--
+	}
+	return s[:n]
+}
+
+// Gap queues a Gap that belongs to a connection or to the whole source, not to one exchange.
+func (b *Builder) Gap(t event.Time, at event.Address, who event.Sender, dir event.Dir, why string) {
+	b.stats.Gaps++
+	e := b.push(t)
+	e.Kind, e.Time, e.At, e.Sender, e.Dir, e.Note = event.Gap, t, at, who, dir, why
+}

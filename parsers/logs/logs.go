@@ -1,0 +1,49 @@
+// Package logs reads the logs of MCP servers line by line: JSON lines, logfmt,
+// running text, and native events. What a line says is decided line by line,
+// never by the file, since real logs mix the lines of several libraries. Labels
+// in logs are claims: a line gives what it says and nothing that it leaves out.
+package logs
+
+import (
+	"fmt"
+
+	"github.com/isodetect/isodetect/parsers/source"
+)
+
+// Formats returns the formats of this package, the surest first. All have one
+// reader; they differ in how an input is recognised and what it is called.
+func Formats() []source.Format {
+	return []source.Format{
+		{
+			Name: "native", Title: "native isodetect events, one JSON object a line", Checked: "docs",
+			Carries: "all signals, as far as the server writes message events",
+			Sniff:   sniffNative, Open: open,
+		},
+		{
+			Name: "jsonlines", Title: "JSON lines of a server log (slog, pino, pino-http, winston, zap, zerolog, logrus, bunyan)", Checked: "real",
+			Carries: "fallback_resolution; with lines about messages also capability_drift, token_collision, cancellation_crosstalk, subscription_bleed, response_crossing",
+			Sniff:   sniffJSON, Open: open,
+		},
+		{
+			Name: "logfmt", Title: "key=value lines of a server log (slog, logrus, Go log)", Checked: "real",
+			Carries: "as jsonlines; the types of ids are lost",
+			Sniff:   sniffLogfmt, Open: open,
+		},
+		{
+			Name: "text", Title: "running text of a server log", Checked: "docs",
+			Carries: "fallback_resolution where the log says session_resolved, and the sessions that it names",
+			Sniff:   sniffText, Open: open,
+		},
+	}
+}
+
+func open(in []*source.Input, opt source.Options) (source.Reader, error) {
+	if len(in) != 1 {
+		return nil, fmt.Errorf("BUG: cannot open %d inputs as one log", len(in))
+	}
+	stream, err := in[0].Stream()
+	if err != nil {
+		return nil, fmt.Errorf("cannot open log %s: %w", in[0].Path, err)
+	}
+	return newReader(stream, in[0], opt), nil
+}

@@ -1,0 +1,221 @@
+package logs
+
+import (
+	"bytes"
+	"unicode/utf8"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+	"github.com/isodetect/isodetect/parsers/source"
+)
+
+// fate is what became of a line.
+type fate uint8
+
+const (
+	ignored fate = iota
+	used
+	malformed
+)
+
+// parser turns lines into events. Beside the line it keeps what a file has shown
+// so far about itself, never anything about sessions.
+type parser struct {
+	opt    source.Options
+	stats  *source.Stats
+	queue  []event.Event
+	rec    record
+	strip  []byte
+	names  names
+	domain domainCache
+
+	mcp     bool // a line of this file spoke of MCP for certain: a bare session key counts
+	headers bool // request headers that hold a session id are logged: a dump without one had none
+	targets bool // lines about deliveries name their target
+	native  nativeState
+
+	// Of the current line.
+	base event.Event // time, address, domain
+	said phrase
+	msg  []byte
+}
+
+func newParser(stats *source.Stats, opt source.Options) *parser {
+	return &parser{stats: stats, opt: opt}
+}
+
+// line reads one line. Its events are in p.queue until the next line.
+func (p *parser) line(b []byte, at event.Address) (f fate, why string) {
+	r := &p.rec
+	r.reset()
+	if trimmed := bytes.TrimLeft(b, " \t"); len(trimmed) > 0 && trimmed[0] == '{' {
+		b = trimmed
+	}
+	switch {
+	case len(b) == 0:
+		return ignored, ""
+	case b[0] == '{' && len(b) > 2:
+		if f, why, ok := p.object(b); !ok {
+			return f, why
+		}
+	default:
+		if !p.text(b) {
+			return ignored, ""
+		}
+	}
+	if r.twice != "" {
+		p.stats.Note("a record has the key " + mcp.Cut(r.twice, 64) + " twice; the last value counts")
+	}
+	p.stamp(at)
+	if r.native {
+		p.nativeEvent()
+	} else {
+		p.record()
+	}
+	if len(p.queue) == 0 {
+		return ignored, ""
+	}
+	excerpt := cutLine(b)
+	for i := range p.queue {
+		p.queue[i].Excerpt = excerpt
+	}
+	return used, ""
+}
+
+// object reads a JSON line. ok is false if it is done with.
+func (p *parser) object(b []byte) (f fate, why string, ok bool) {
+	r := &p.rec
+	if !r.readJSON(b) {
+		if b[1] == '"' && b[len(b)-1] == '}' {
+			return malformed, "line is no valid JSON object and was skipped", false
+		}
+		if b[1] == '"' {
+			return malformed, "line begins as a JSON object that does not end and was skipped", false
+		}
+		return ignored, "", false // an object as JavaScript prints it, or the beginning of an indented one
+	}
+	if r.native && string(r.version.raw) != "1" {
+		p.stats.Note("native events of version " + mcp.Cut(string(r.version.raw), 16) + " are not read; this isodetect knows version 1")
+		return ignored, "", false
+	}
+	if r.get(slotLog).form == formString && !r.has(slotMessage) && bytes.Contains(b[:min(len(b), 8)], []byte(`"log"`)) {
+		p.stats.Note("lines are wrapped by a container log driver and were not looked into")
+		return ignored, "", false
+	}
+	return used, "", true
+}
+
+// text reads a line that is no JSON object.
+func (p *parser) text(b []byte) bool {
+	if bytes.IndexByte(b, 0x1b) >= 0 {
+		p.strip = stripANSI(p.strip[:0], b)
+		if b = bytes.TrimLeft(p.strip, " "); len(b) == 0 {
+			return false
+		}
+	}
+	return p.rec.readText(b, p.opt.AssumeUTCOffset)
+}
+
+// stamp fills what all events of the line have in common.
+func (p *parser) stamp(at event.Address) {
+	p.base = event.Event{At: at, Domain: p.domain.of(&p.rec)}
+	if t := p.rec.get(slotTime); t.form != formNone {
+		if st, ok := parseTime(p.rec.text(t), p.opt.AssumeUTCOffset); ok && st.dated {
+			if !st.zoned && !p.opt.ZoneGiven {
+				p.stats.Note("times have no zone and were read as UTC; --assume-tz says which zone they are in")
+			}
+			p.base.Time = event.At(st.ns)
+			p.stats.Stamp(st.ns)
+			return
+		}
+	}
+	p.base.Loss |= event.LossTime
+}
+
+// emit queues an event of the current line. The pointer is valid until the next call.
+func (p *parser) emit(k event.Kind) *event.Event {
+	p.queue = append(p.queue, p.base)
+	e := &p.queue[len(p.queue)-1]
+	e.Kind = k
+	return e
+}
+
+// name returns a text that stays valid, cut to a bound.
+func (p *parser) name(b []byte) string { return p.names.of(b) }
+
+// names keeps short texts that come again and again.
+type names struct{ seen map[string]string }
+
+const maxNames = 8192
+
+func (n *names) of(b []byte) string {
+	if len(b) == 0 {
+		return ""
+	}
+	if len(b) > maxID {
+		return mcp.Cut(string(b), maxID)
+	}
+	if s, ok := n.seen[string(b)]; ok {
+		return s
+	}
+	if n.seen == nil || len(n.seen) >= maxNames {
+		n.seen = make(map[string]string, 64)
+	}
+	s := string(b)
+	if !utf8.Valid(b) {
+		s = string(bytes.ToValidUTF8(b, []byte("\uFFFD")))
+	}
+	n.seen[string(b)] = s
+	return s
+}
+
+// cutLine copies a line up to MaxExcerpt bytes, at a rune boundary.
+func cutLine(b []byte) string {
+	n := len(b)
+	if n > event.MaxExcerpt {
+		for n = event.MaxExcerpt; n > 0 && !utf8.RuneStart(b[n]); n-- {
+		}
+	}
+	if !utf8.Valid(b[:n]) {
+		return string(bytes.ToValidUTF8(b[:n], []byte("\uFFFD")))
+	}
+	return string(b[:n])
+}
+
+// domainCache makes the domain of a record. Neighbouring lines mostly have the same.
+type domainCache struct {
+	raw    [4][]byte
+	domain event.Domain
+	set    bool
+}
+
+// of names the process that wrote a record: its instance, else its pod, else host
+// and process id. Without any it is the input, which the registry fills in.
+func (c *domainCache) of(r *record) event.Domain {
+	now := [4][]byte{r.text(r.get(slotInstance)), r.text(r.get(slotPod)), r.text(r.get(slotHost)), r.text(r.get(slotPID))}
+	if c.set && bytes.Equal(now[0], c.raw[0]) && bytes.Equal(now[1], c.raw[1]) && bytes.Equal(now[2], c.raw[2]) && bytes.Equal(now[3], c.raw[3]) {
+		return c.domain
+	}
+	for i := range now {
+		if nothing(now[i]) {
+			now[i] = nil
+		}
+		now[i] = now[i][:min(len(now[i]), maxID)]
+		c.raw[i] = append(c.raw[i][:0], now[i]...)
+	}
+	pid := string(now[3])
+	d := event.Domain{Epoch: pid}
+	switch {
+	case len(now[0]) > 0:
+		d.Server = string(now[0])
+	case len(now[1]) > 0:
+		d.Server = string(now[1])
+	case len(now[2]) > 0 && pid != "":
+		d.Server = string(now[2]) + ":" + pid
+	}
+	if pid != "" && bytes.HasSuffix([]byte(d.Server), []byte(":"+pid)) {
+		d.Epoch = ""
+	}
+	c.domain, c.set = d, true
+	return d
+}

@@ -1,0 +1,253 @@
+package logs
+
+import (
+	"bytes"
+)
+
+// readText takes a line apart that is no JSON object: a time and other things
+// that loggers put in front, a message, and pairs or one JSON object behind it.
+// It reports whether anything was found that may tell about a session.
+func (r *record) readText(b []byte, offset int) bool {
+	if len(b) > maxText || wrapped(b) || bytes.Contains(b, []byte(" HTTP/")) {
+		return false
+	}
+	i := r.prefix(b, offset)
+	if i == 0 && !plainStart(b) {
+		return false
+	}
+	r.front = b[:i]
+	tail := jsonTail(b, i)
+	if tail < 0 {
+		lead, pairs := r.readPairs(b, i)
+		r.textual = true
+		if len(lead) > 0 && !r.has(slotMessage) {
+			r.set(slotMessage, nil, value{lead, formBare})
+		}
+		return pairs >= 2 || telling(lead)
+	}
+	if !r.readJSON(b[tail:]) || r.native {
+		return false
+	}
+	if r.has(slotMessage) {
+		return false // a whole record behind something: the prefix of a container that is not known here
+	}
+	r.set(slotMessage, nil, value{bytes.TrimSpace(b[i:tail]), formBare})
+	return true
+}
+
+// maxText bounds the lines of running text that are looked into.
+const maxText = 1 << 20
+
+// jsonTail returns where the JSON object begins that ends the line, or -1.
+func jsonTail(b []byte, i int) int {
+	if b[len(b)-1] != '}' {
+		return -1
+	}
+	k := bytes.Index(b[i:], []byte(`{"`))
+	if k <= 0 || i+k == 0 || (b[i+k-1] != ' ' && b[i+k-1] != '\t') {
+		return -1
+	}
+	return i + k
+}
+
+// plainStart reports whether a line begins as the lines of loggers and console
+// programs do: with a letter, a digit or a bracket in its first column.
+func plainStart(b []byte) bool {
+	c := b[0]
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '['
+}
+
+// wrapped reports the prefixes that containers and collectors put in front of a
+// line. Whose line it is stands there, so that without taking it apart several
+// processes would be read as one.
+func wrapped(b []byte) bool {
+	switch {
+	case bytes.HasPrefix(b, []byte("[pod/")):
+		return true
+	case b[0] == '<' && len(b) > 2 && digits(b, 1, 1):
+		return true
+	case len(b) > 15 && month(b[:3]) > 0 && b[3] == ' ': // syslog and journald
+		return true
+	}
+	head := b[:min(len(b), 160)]
+	if k := bytes.IndexByte(head, ' '); k > 0 {
+		rest := head[k+1:]
+		if bytes.HasPrefix(rest, []byte("stdout ")) || bytes.HasPrefix(rest, []byte("stderr ")) {
+			return true
+		}
+		rest = bytes.TrimLeft(rest, " ")
+		if bytes.HasPrefix(rest, []byte("| ")) && !digits(b, 0, 4) && isDigit(b[k-1]) { // compose: name-1 | …
+			return true
+		}
+	}
+	return false
+}
+
+// prefix reads what loggers put in front of a message (time, level, logger,
+// process, place in the source) and returns where the message begins. What
+// stands there is not part of the message, and nothing else is passed over, so
+// that text in the middle of a message is never taken for its beginning.
+func (r *record) prefix(b []byte, offset int) int {
+	i := 0
+	for range maxPrefix {
+		i = space(b, i)
+		if i >= len(b) {
+			return i
+		}
+		if st, ok := parseTime(b[i:], offset); ok {
+			if !r.has(slotTime) {
+				r.set(slotTime, nil, value{b[i : i+st.length], formBare})
+			}
+			i += st.length
+			continue
+		}
+		n := prefixWord(b[i:])
+		if n == 0 {
+			return i
+		}
+		i += n
+	}
+	return i
+}
+
+const maxPrefix = 12
+
+// prefixWord returns the length of the piece of a prefix at the beginning of b: 0 = it is none.
+func prefixWord(b []byte) int {
+	if b[0] == '[' {
+		end := bytes.IndexByte(b, ']')
+		if end < 0 || end > 80 {
+			return 0
+		}
+		if _, ok := parseTime(b[1:end], 0); ok {
+			return 1 // the time is read next
+		}
+		return end + 1
+	}
+	if b[0] == ']' || b[0] == '|' || b[0] == ':' {
+		return 1
+	}
+	end := 0
+	for end < len(b) && b[end] != ' ' && b[end] != '\t' && b[end] != '=' && b[end] != '[' {
+		end++
+	}
+	if end == 0 || end > 120 || (end < len(b) && b[end] == '=') {
+		return 0
+	}
+	w := b[:end]
+	if k := bytes.LastIndexByte(w[:len(w)-1], ':'); k > 0 && level(w) {
+		return k + 1 // LEVEL:logger:Message
+	}
+	switch {
+	case level(w), len(bytes.Trim(w, "-|")) == 0, digits(w, 0, len(w)):
+		return end
+	case w[len(w)-1] == ':' && len(w) > 1 && !mentionsSession(w):
+		return end // "logger:"
+	case bytes.IndexByte(w[:len(w)-1], '.') > 0 && bytes.IndexByte(w, '/') < 0 && !mentionsSession(w) && w[len(w)-1] != '.':
+		return end // a dotted logger name, or file.go:12
+	case bytes.IndexByte(w, '/') > 0 && bytes.IndexByte(w, ':') > 0 && !mentionsSession(w):
+		return end // path/file.go:12
+	}
+	return 0
+}
+
+func level(w []byte) bool {
+	var buf [12]byte
+	n := 0
+	for _, c := range w {
+		if c == ':' || c == '-' {
+			break
+		}
+		if n == len(buf) {
+			return false
+		}
+		buf[n] = c | 0x20
+		n++
+	}
+	switch string(buf[:n]) {
+	case "debug", "info", "warn", "warning", "error", "trace", "notice", "critical", "fatal", "inf", "dbg", "wrn", "err", "trc", "information", "level":
+		return true
+	}
+	return false
+}
+
+// mentionsSession reports the word session in a text, in any case.
+func mentionsSession(b []byte) bool {
+	for {
+		k := bytes.Index(b, []byte("ession"))
+		if k < 0 {
+			return false
+		}
+		if k > 0 && b[k-1]|0x20 == 's' {
+			return true
+		}
+		b = b[k+1:]
+	}
+}
+
+// telling reports running text that may say something about sessions or the process.
+func telling(b []byte) bool {
+	return mentionsSession(b) || bytes.Contains(b, []byte("istening")) || bytes.Contains(b, []byte("tateless")) || bytes.Contains(b, []byte("stdio"))
+}
+
+// idIn finds the session id in a message: the first word behind "session" that
+// looks like one, else a UUID anywhere.
+func idIn(text []byte) []byte {
+	from := bytes.Index(text, []byte("ession"))
+	if from < 0 {
+		return nil
+	}
+	if id := firstID(text[from:], 8); id != nil {
+		return id
+	}
+	return firstID(text[:from], 32)
+}
+
+// firstID returns the first word of at least atLeast characters that looks like
+// an id: letters, digits, - and _, among them a letter and a digit.
+func firstID(text []byte, atLeast int) []byte {
+	for i := 0; i < len(text); {
+		j := i
+		letters, numbers := false, false
+		for ; j < len(text) && idByte(text[j]); j++ {
+			letters = letters || text[j] >= 'A'
+			numbers = numbers || isDigit(text[j])
+		}
+		ends := j == len(text) || bytes.IndexByte([]byte(" \t,;)]}'\".:"), text[j]) >= 0
+		begins := i == 0 || bytes.IndexByte([]byte(" \t([{'\":="), text[i-1]) >= 0
+		if j-i >= atLeast && j-i <= maxID && letters && numbers && ends && begins {
+			return text[i:j]
+		}
+		i = j + 1
+	}
+	return nil
+}
+
+// maxID bounds a session id.
+const maxID = 256
+
+func idByte(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || isDigit(c) || c == '-' || c == '_'
+}
+
+// stripANSI removes colour codes and links that terminals show, into dst.
+func stripANSI(dst, b []byte) []byte {
+	for i := 0; i < len(b); i++ {
+		if b[i] != 0x1b {
+			dst = append(dst, b[i])
+			continue
+		}
+		switch {
+		case i+1 < len(b) && b[i+1] == '[': // CSI … final byte
+			for i += 2; i < len(b) && (b[i] < '@' || b[i] > '~'); i++ {
+			}
+		case i+1 < len(b) && b[i+1] == ']': // OSC … BEL or ESC \
+			for i += 2; i < len(b) && b[i] != 7 && b[i] != 0x1b; i++ {
+			}
+			if i+1 < len(b) && b[i] == 0x1b && b[i+1] == '\\' {
+				i++
+			}
+		}
+	}
+	return dst
+}

@@ -1,0 +1,141 @@
+package parsers
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/isodetect/isodetect/parsers/source"
+)
+
+// Options says how inputs are opened.
+type Options struct {
+	Formats []source.Format // nil = Formats
+	Format  string          // the format of every input by name; "" = recognised by content
+	Stdin   io.Reader       // what "-" reads
+	Source  source.Options
+}
+
+// Set is the inputs of one run, sorted by path, so that the order of arguments
+// and of directory entries does not matter.
+type Set struct {
+	Members []*Member
+	Meter   *Meter
+	Bytes   int64 // on disk of all that will be read; -1 = not known
+
+	opt   source.Options
+	roots []*os.Root
+}
+
+// Member is one input and what became of it.
+type Member struct {
+	*source.Input
+	Named  bool           // stood on the command line itself, not in a directory
+	Format *source.Format // nil = will not be read
+	Score  int            // how sure the format is, 1 to 100
+	SameAs string         // path of the input that held the same bytes already
+	Err    error          // why it cannot be read at all
+
+	real     string // where the path leads, to know it again
+	skip     string // why a file of a directory is left out unopened
+	contents [sha256.Size]byte
+}
+
+// Open finds the inputs of paths and recognises them. Each path is a file, a
+// directory, or "-" for standard input. What cannot be opened is told by its
+// Member; the error is about opt only. Close the Set after use.
+func Open(ctx context.Context, paths []string, opt Options) (*Set, error) {
+	if opt.Formats == nil {
+		opt.Formats = Formats
+	}
+	var forced *source.Format
+	if opt.Format != "" {
+		f, err := find(opt.Formats, opt.Format)
+		if err != nil {
+			return nil, err
+		}
+		forced = f
+	}
+	s := &Set{Meter: NewMeter(ctx), opt: opt.Source}
+	s.collect(paths, opt.Stdin)
+	seen := contents{}
+	for _, m := range s.Members {
+		if m.Err != nil || m.skip != "" {
+			continue
+		}
+		if m.Err = s.recognise(m, opt.Formats, forced, seen); m.Err != nil && errors.Is(m.Err, ErrInterrupted) {
+			break
+		}
+	}
+	s.conclude()
+	return s, nil
+}
+
+// conclude writes into the inputs what became of them and sums up their sizes.
+func (s *Set) conclude() {
+	for _, m := range s.Members {
+		switch {
+		case m.Err != nil:
+			m.Stats.Err = m.Err.Error()
+		case m.skip != "":
+			m.Stats.Note("ignored: " + m.skip)
+		case m.SameAs != "":
+			m.Stats.Note("same_input_twice: holds the same bytes as " + m.SameAs + ", which were read once")
+		case m.Format == nil:
+			m.Stats.Note("ignored: not recognised as any format")
+		case m.Size < 0 || s.Bytes < 0:
+			s.Bytes = -1
+		default:
+			s.Bytes += m.Size
+		}
+	}
+	s.Meter.read.Store(0)
+}
+
+// Finish fills in what formats left open. Call it after reading.
+func (s *Set) Finish() {
+	for _, m := range s.Members {
+		o, ok := m.Opener.(interface{ decompressed() int64 })
+		if ok && m.Format != nil && m.Stats.Bytes == 0 {
+			m.Stats.Bytes = o.decompressed()
+		}
+	}
+}
+
+// Close releases what the Set holds open.
+func (s *Set) Close() error {
+	for _, r := range s.roots {
+		r.Close()
+	}
+	s.roots = nil
+	return nil
+}
+
+// Inputs returns the inputs in the order of their indexes.
+func (s *Set) Inputs() []*source.Input {
+	in := make([]*source.Input, len(s.Members))
+	for i, m := range s.Members {
+		in[i] = m.Input
+	}
+	return in
+}
+
+// Unreadable returns the error of the first input that stood on the command line
+// and could not be opened or decoded at all, nil if there is none. Call it after reading.
+func (s *Set) Unreadable() error {
+	for _, m := range s.Members {
+		if !m.Named {
+			continue
+		}
+		if m.Err != nil {
+			return fmt.Errorf("cannot read %s: %w", m.Path, m.Err)
+		}
+		if m.Stats.Err != "" && m.Stats.Records == 0 && m.Stats.Events == 0 {
+			return fmt.Errorf("cannot read %s: %s", m.Path, m.Stats.Err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,228 @@
+package pcap
+
+import (
+	"fmt"
+
+	"github.com/isodetect/isodetect/event"
+)
+
+// kind is what a connection carries. Kinds beyond kindHTTP are not read any further.
+type kind uint8
+
+const (
+	kindUnknown kind = iota
+	kindHTTP
+	kindOther  // not HTTP, encrypted, or HTTP/2
+	kindClosed // ended; kept to drop what is repeated
+)
+
+// conn is one TCP connection.
+type conn struct {
+	a             *assembler
+	key           connKey
+	n             int // which connection between these endpoints, from 1
+	kind          kind
+	client        int // index of the client's half, -1 = not known
+	half          [2]half
+	in            *connList
+	before, after *conn
+	waits         bool // is on the assembler's list of late connections
+	waited        bool // and was so before
+	deadline      int64
+
+	server, name, peer string
+
+	open      []*pending // exchanges in the order of their requests
+	req, resp *pending   // those whose request and response are read now
+	asked     int64      // when the last request was complete
+	firstLoss event.Loss // what the first exchange has to tell about the beginning
+	unpaired  bool       // a hole may have swallowed a whole request or response
+	deaf      bool       // the client left: what the server still sends reaches nobody
+	parted    bool       // the client closed its half right behind a request
+	partedAt  spot
+
+	exchange event.ExchangeID // the last one whose Opened was yielded
+	domain   event.Domain     // and its domain
+
+	unsure int // packets that count as used if this turns out to be HTTP
+	early  int // bytes that were missing before that
+}
+
+// becomeHTTP is called when the first message of a connection is found, a request
+// of half client.
+func (c *conn) becomeHTTP(client int, at spot) {
+	c.kind = kindHTTP
+	c.client = client
+	from, to := c.key.a, c.key.b
+	if client == 1 {
+		from, to = to, from
+	}
+	c.server = c.a.serverName(to)
+	addr := from.addrPort()
+	c.name, c.peer = connName(addr, c.n), addr.Addr().String()
+	if c.half[0].msg.lost || c.half[1].msg.lost {
+		c.firstLoss = event.LossStart
+	}
+	stats := &c.a.input(at.at.Source).Stats
+	n := min(int64(c.unsure), stats.Ignored)
+	stats.Used += n
+	stats.Ignored -= n
+	c.unsure = 0
+	c.unpaired = c.early > 0
+}
+
+// tellEarly tells of the bytes that were missing before the first message.
+func (c *conn) tellEarly(at spot) {
+	if c.early > 0 {
+		c.gap(at, event.DirUnknown, fmt.Sprintf("%d bytes were not captured before the first message of the connection", c.early), 0)
+		c.early = 0
+	}
+}
+
+// used counts the packet of a piece.
+func (c *conn) used(pc *piece) {
+	if !pc.first {
+		return
+	}
+	if c.kind != kindHTTP {
+		c.unsure++
+		return
+	}
+	stats := &c.a.input(pc.at.Source).Stats
+	if stats.Ignored > 0 {
+		stats.Used++
+		stats.Ignored--
+	}
+}
+
+// gap queues a Gap that belongs to the connection as a whole.
+func (c *conn) gap(at spot, dir event.Dir, why string, loss event.Loss) {
+	c.a.out.drain() // so that c.exchange and c.domain are known
+	if c.exchange.N == 0 {
+		return // no exchange of it was seen: there is nothing that could be incomplete
+	}
+	c.a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Note: why, Loss: loss,
+		Domain: c.domain, Exchange: c.exchange, Sender: event.Sender{Conn: c.name, Peer: c.peer}})
+}
+
+// dir is the direction of half i.
+func (c *conn) dir(i int) event.Dir {
+	if i == c.client {
+		return event.ToServer
+	}
+	return event.ToClient
+}
+
+// unreadable ends the reading of a connection whose content is closed to us. i is
+// the half that showed it.
+func (c *conn) unreadable(note string, i int, first []byte, at spot) {
+	client := c.client
+	switch {
+	case client >= 0:
+	case note == "HTTP/2" || len(first) > 5 && first[0] == 0x16 && first[5] == 1: // preface, ClientHello
+		client = i
+	case len(first) > 5 && first[0] == 0x16: // ServerHello and so on
+		client = 1 - i
+	default: // begun before the capture: servers have the lower port
+		client = 0
+		if c.key.a.port < c.key.b.port {
+			client = 1
+		}
+	}
+	from, to := c.key.a, c.key.b
+	if client == 1 {
+		from, to = to, from
+	}
+	addr := from.addrPort()
+	c.a.unreadable(note, at, to, connName(addr, c.n), addr.Addr().String())
+	c.retire(kindOther)
+}
+
+// retire stops the reading. What is needed to know repeated packets stays.
+func (c *conn) retire(k kind) {
+	for len(c.open) > 0 {
+		c.close(c.open[0], c.a.last, event.ByUnknown, event.LossResponseBody)
+	}
+	c.kind = k
+	c.release()
+	c.open, c.req, c.resp = nil, nil, nil
+}
+
+// ended is called when the FIN of half i is in order.
+func (c *conn) ended(i int, at spot) {
+	if c.kind == kindHTTP {
+		if i == c.client {
+			c.clientLeft(at, false)
+		} else {
+			c.serverLeft(at, false)
+		}
+	}
+	if c.half[1-i].ended {
+		c.closeAll(at, event.ByServer, 0)
+		c.retire(kindClosed)
+	}
+}
+
+// reset takes a RST of half i.
+func (c *conn) reset(i int, s *segment) {
+	c.flush()
+	if c.kind > kindHTTP {
+		return
+	}
+	if c.kind == kindHTTP {
+		if i == c.client {
+			c.clientLeft(s.spot, true)
+		} else {
+			c.serverLeft(s.spot, true)
+		}
+	}
+	c.retire(kindClosed)
+}
+
+// partSoon is how soon behind its request a client closes its half that still
+// waits for the answer (half-close); one that gives up takes longer.
+const partSoon = 1e6 // ns
+
+func (c *conn) clientLeft(at spot, reset bool) {
+	if c.req != nil {
+		c.requestDone(at, event.LossRequestBody)
+	}
+	gone := c.half[1-c.client].ended
+	if !reset && !gone && len(c.open) > 0 && !c.open[0].answered && at.ns-c.asked <= partSoon {
+		c.parted, c.partedAt = true, at
+		return
+	}
+	by := event.ByClient
+	if gone {
+		by = event.ByServer
+	}
+	c.closeAll(at, by, 0)
+	c.deaf = true
+}
+
+func (c *conn) serverLeft(at spot, reset bool) {
+	if m := &c.half[1-c.client].msg; m.state == inClose && c.resp != nil && !reset {
+		c.responseDone(at)
+	}
+	by := event.ByServer
+	if c.parted {
+		by, at = event.ByClient, c.partedAt
+	}
+	c.closeAll(at, by, 0)
+}
+
+// closeAll ends all open exchanges. Where the end of a response may have been
+// missed, it is not known who ended it.
+func (c *conn) closeAll(at spot, by event.By, loss event.Loss) {
+	for len(c.open) > 0 {
+		p := c.open[0]
+		switch {
+		case p.answerDone:
+			c.close(p, p.end, event.ByServer, loss)
+		case p.loss&event.LossResponseBody != 0 && c.half[1-c.client].msg.lost && by == event.ByClient:
+			c.close(p, at, event.ByUnknown, loss)
+		default:
+			c.close(p, at, by, loss)
+		}
+	}
+}

@@ -1,0 +1,161 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/source"
+	"github.com/isodetect/isodetect/signals"
+	"github.com/isodetect/isodetect/verdict"
+)
+
+func TestBuildShow(t *testing.T) {
+	res, in := incident()
+	res.Findings[1].Strength = signals.Possible
+	f := func(words string, findings, notes int) {
+		t.Helper()
+		show, err := ParseShow(strings.Split(words, ","))
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := Build(res, in, Options{Show: show})
+		hidden := 0
+		for _, n := range r.Hidden {
+			hidden += n
+		}
+		if len(r.Findings) != findings || len(r.Notes) != notes || findings+notes+hidden != 5 {
+			t.Errorf("--show %s: %d findings, %d notes, hidden %v", words, len(r.Findings), len(r.Notes), r.Hidden)
+		}
+	}
+	f("", 1, 0)
+	f("possible", 2, 0)
+	f("hazard", 2, 0)
+	f("rejected", 2, 0)
+	f("notes", 1, 1)
+	f("possible,hazard,rejected,notes", 4, 1)
+	res.FailOn = signals.Possible // what fails the run is shown
+	f("", 2, 0)
+	if _, err := ParseShow([]string{"everything"}); err == nil {
+		t.Error("an unknown word was accepted")
+	}
+}
+
+func TestJSONHasNoNull(t *testing.T) {
+	res := &verdict.Result{Domains: []verdict.Domain{{}}, Findings: []signals.Finding{{Signal: signals.SharedSession, Strength: signals.Probable, Evidence: []signals.Evidence{{}}}}}
+	var b bytes.Buffer
+	if err := JSON(&b, Build(res, []*source.Input{{}}, Options{})); err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(b.String(), "null") {
+		t.Errorf("null in %s", b.String())
+	}
+	if !json.Valid(b.Bytes()) {
+		t.Error("no JSON")
+	}
+}
+
+func TestFingerprint(t *testing.T) {
+	base := func() signals.Finding {
+		res, _ := incident()
+		return res.Findings[0]
+	}
+	f := func(change func(*signals.Finding), same bool) {
+		t.Helper()
+		a, b := base(), base()
+		change(&b)
+		if got := fingerprint(&a) == fingerprint(&b); got != same {
+			t.Errorf("fingerprints equal: %v, want %v", got, same)
+		}
+	}
+	f(func(b *signals.Finding) { b.First, b.Last, b.Count = 1, 2, 3 }, true)
+	f(func(b *signals.Finding) {
+		b.Parties, b.Evidence, b.RequestIDs, b.Tokens, b.Domain = nil, nil, nil, nil, "x"
+	}, true)
+	f(func(b *signals.Finding) { b.Strength = signals.Probable }, true)
+	f(func(b *signals.Finding) { b.Variant = "interleaved" }, false)
+	f(func(b *signals.Finding) { b.Method = "tools/list" }, false)
+	f(func(b *signals.Finding) { b.Tool = "other" }, false)
+	f(func(b *signals.Finding) { b.Path = "/other" }, false)
+	f(func(b *signals.Finding) { b.Signal = signals.SharedSession }, false)
+	a, b := base(), base()
+	a.Tool, b.Tool = "", ""
+	a.URIs, b.URIs = []string{"note://user-17/a"}, []string{"note://user-18/a"}
+	if fingerprint(&a) != fingerprint(&b) {
+		t.Error("URIs of one shape have two fingerprints")
+	}
+	if got := fingerprint(&a); len(got) != 19 || !strings.HasPrefix(got, "v1:") {
+		t.Errorf("fingerprint %q is not v1: and 16 digits", got)
+	}
+}
+
+func TestOccurrence(t *testing.T) {
+	base := func() signals.Finding {
+		res, _ := incident()
+		f := res.Findings[0]
+		f.Evidence = append([]signals.Evidence{}, f.Evidence...)
+		f.Parties = append([]signals.Party{}, f.Parties...)
+		return f
+	}
+	f := func(change func(*signals.Finding), same bool) {
+		t.Helper()
+		a, b := base(), base()
+		change(&b)
+		if got := occurrence(&a) == occurrence(&b); got != same {
+			t.Errorf("occurrences equal: %v, want %v", got, same)
+		}
+	}
+	f(func(b *signals.Finding) { b.Domain, b.Path = "x", "/y" }, true)
+	f(func(b *signals.Finding) { b.Evidence[0].At = event.Address{N: 99} }, true)
+	f(func(b *signals.Finding) { b.Parties[0].Alias = "S9" }, true)
+	f(func(b *signals.Finding) { b.Parties[0].Session = "other" }, false)
+	f(func(b *signals.Finding) { b.Evidence[0].Excerpt = "other" }, false)
+}
+
+func TestShape(t *testing.T) {
+	f := func(in, want string) {
+		t.Helper()
+		if got := shape(in); got != want {
+			t.Errorf("shape(%q) = %q, want %q", in, got, want)
+		}
+	}
+	f("note://alice/17", "note://alice/*")
+	f("file:///a/6f1c2b9e-3d5a-4a57-9c1e-0b8f3f6d2a11/x", "file:///a/*/x")
+	f("file:///a/deadbeef00/x", "file:///a/*/x")
+	f("file:///cafe/decade/facade", "file:///cafe/decade/facade")
+	f("db://t/2026-11-30", "db://t/*")
+	f("/mcp", "/mcp")
+	f("/v2/mcp", "/v*/mcp")
+	f("", "")
+}
+
+func TestLocate(t *testing.T) {
+	f := func(path string, wrappers []string, unit event.Unit, n int64, want string) {
+		t.Helper()
+		in := &source.Input{Path: path, Stats: source.Stats{Wrappers: wrappers}}
+		if got := locate(in, event.Address{Unit: unit, N: n}); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+	f("logs/a.log", nil, event.UnitLine, 12, "sed -n 12p logs/a.log")
+	f("a.har", nil, event.UnitEntry, 4, "jq '.log.entries[4]' a.har")
+	f("a.pcap", nil, event.UnitFrame, 7, "frame.number == 7")
+	f("-", nil, event.UnitLine, 7, "")
+	f("a b.log", nil, event.UnitLine, 1, "sed -n 1p 'a b.log'")
+	f("it's $(rm -rf x).log", nil, event.UnitLine, 1, `sed -n 1p 'it'\''s $(rm -rf x).log'`)
+	f("-n", nil, event.UnitLine, 1, "sed -n 1p './-n'")
+	f("-n x", nil, event.UnitLine, 1, "sed -n 1p './-n x'")
+	f("a\x1b'b", nil, event.UnitLine, 1, `sed -n 1p $'a\x1b\'b'`)
+	f("a.log.gz", []string{"docker", "gzip"}, event.UnitLine, 3, "gzip -dc a.log.gz | sed -n 3p")
+	f("a.har.zst", []string{"zstd"}, event.UnitEntry, 3, "zstd -dc a.har.zst | jq '.log.entries[3]'")
+	f("a.log.gz.bz2", []string{"bzip2", "gzip"}, event.UnitLine, 3, "bzip2 -dc a.log.gz.bz2 | gzip -dc | sed -n 3p")
+	f("w.log", []string{"utf-16le"}, event.UnitLine, 3, "iconv -f utf-16 w.log | sed -n 3p")
+}
+
+func TestNaturally(t *testing.T) {
+	if naturally("S2 x", "S10 a") >= 0 || naturally("S10", "S2") <= 0 || naturally("S2", "S2") != 0 || naturally("P1", "S1") >= 0 {
+		t.Error("S2 does not come before S10")
+	}
+}

@@ -1,0 +1,66 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/source"
+)
+
+// locate returns what shows a record: a sed or jq command, or a Wireshark display
+// filter, which wants the capture open; "" for standard input, which is gone.
+func locate(in *source.Input, at event.Address) string {
+	if at.Unit == event.UnitFrame {
+		return fmt.Sprintf("frame.number == %d", at.N)
+	}
+	if in.Path == "-" {
+		return ""
+	}
+	cmd := fmt.Sprintf("sed -n %dp", at.N)
+	if at.Unit == event.UnitEntry {
+		cmd = fmt.Sprintf("jq '.log.entries[%d]'", at.N)
+	}
+	file := shellQuote(in.Path)
+	if unpack := unpackers(in.Stats.Wrappers); unpack != "" {
+		return strings.Replace(unpack, "FILE", file, 1) + " | " + cmd
+	}
+	return cmd + " " + file
+}
+
+// unpackers returns the commands that undo the compressions of an input.
+func unpackers(wrappers []string) string {
+	tools := map[string]string{"gzip": "gzip -dc", "zstd": "zstd -dc", "bzip2": "bzip2 -dc", "utf-16le": "iconv -f utf-16", "utf-16be": "iconv -f utf-16"}
+	var chain []string
+	for _, w := range wrappers {
+		tool, ok := tools[w]
+		if !ok {
+			continue
+		}
+		if len(chain) == 0 {
+			tool += " FILE"
+		}
+		chain = append(chain, tool)
+	}
+	return strings.Join(chain, " | ")
+}
+
+// shellQuote quotes a path for a POSIX shell where it needs it. A path with
+// control or bidi characters is written in the $'…' form, which shows them.
+func shellQuote(path string) string {
+	safe := path != "" && path[0] != '-'
+	for i := 0; i < len(path) && safe; i++ {
+		c := path[i]
+		safe = letter(c) || c >= '0' && c <= '9' || strings.IndexByte("/._-+,:@%", c) >= 0
+	}
+	if safe {
+		return path
+	}
+	if path != "" && path[0] == '-' {
+		path = "./" + path
+	}
+	if esc := escape(path); esc != path {
+		return "$'" + strings.ReplaceAll(esc, "'", `\'`) + "'"
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

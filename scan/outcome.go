@@ -1,0 +1,69 @@
+package scan
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/isodetect/isodetect/parsers"
+	"github.com/isodetect/isodetect/signals"
+	"github.com/isodetect/isodetect/verdict"
+)
+
+// conclude joins the verdict over the domains with what could not be read. The
+// order of DETECTION §5: findings, else an unreadable input, else what was judged.
+func conclude(res *verdict.Result, set *parsers.Set, opt Options, interrupted bool) {
+	noteDuplicates(res, set)
+	if interrupted {
+		res.Why = join("interrupted: the reading is incomplete and covers only what was read until then", res.Why)
+	}
+	if res.ExitCode == verdict.ExitFindings {
+		return
+	}
+	if err := set.Unreadable(); err != nil {
+		res.Outcome, res.ExitCode, res.Why = verdict.OutcomeError, verdict.ExitError, join(err.Error(), res.Why)
+		return
+	}
+	if opt.RequireComplete && res.ExitCode == verdict.ExitClean {
+		if hole := incomplete(set, interrupted); hole != "" {
+			res.Outcome, res.ExitCode = verdict.OutcomeInconclusive, verdict.ExitInconclusive
+			res.Why = join("--require-complete: "+hole, res.Why)
+		}
+	}
+	if opt.PassUnjudged && res.ExitCode == verdict.ExitInconclusive {
+		res.ExitCode = verdict.ExitClean
+	}
+}
+
+// incomplete names the first hole in what was read, "" if there is none.
+func incomplete(set *parsers.Set, interrupted bool) string {
+	if interrupted {
+		return "the reading was interrupted"
+	}
+	for _, in := range set.Inputs() {
+		switch st := &in.Stats; {
+		case st.Err != "":
+			return fmt.Sprintf("%s: %s", in.Path, st.Err)
+		case st.Malformed > 0:
+			return fmt.Sprintf("%s has %d malformed records", in.Path, st.Malformed)
+		case st.Gaps > 0:
+			return fmt.Sprintf("%s has %d gaps", in.Path, st.Gaps)
+		}
+	}
+	return ""
+}
+
+func noteDuplicates(res *verdict.Result, set *parsers.Set) {
+	for _, m := range set.Members {
+		if m.SameAs == "" {
+			continue
+		}
+		res.Notes = append(res.Notes, signals.Note{
+			Kind: signals.NoteSameInputTwice, Count: 1,
+			Text: fmt.Sprintf("%s holds the same bytes as %s, which were read once", m.Path, m.SameAs),
+		})
+	}
+}
+
+func join(a, b string) string {
+	return strings.Trim(a+"; "+b, "; ")
+}

@@ -1,0 +1,125 @@
+// Package scan runs the whole chain once over a set of inputs: it opens and
+// merges them, feeds the rules, and turns what was and was not read into the
+// outcome of the run.
+package scan
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/parsers"
+	"github.com/isodetect/isodetect/parsers/source"
+	"github.com/isodetect/isodetect/rules"
+	"github.com/isodetect/isodetect/signals"
+	"github.com/isodetect/isodetect/verdict"
+)
+
+// Options is what a user may say about one run. The zero value reads nothing and
+// judges by the defaults, except that FailOn and CancelWindow have to be set.
+type Options struct {
+	Paths       []string  // files, directories, or "-" for Stdin
+	Stdin       io.Reader // what "-" reads
+	InputFormat string    // name of a format for every input, "" = recognised by content
+	Domains     []string  // NAME=GLOB, first match wins
+	Zone        string    // offset of stamps without a zone, such as "+02:00"; "" = not said
+	TLSKeyLog   string
+	Since       int64 // ns; a finding counts if its first occurrence is inside, 0 = no limit
+	Until       int64
+
+	FailOn          signals.Strength // the weakest strength that fails the run, None = none does
+	CancelWindow    time.Duration
+	Assume          string // Multiplexed, Pinned or ""
+	SharedByDesign  bool
+	RequireComplete bool // a hole in what was read makes a clean run inconclusive
+	PassUnjudged    bool // an inconclusive run passes
+
+	// Progress, if not nil, is told after every read how many bytes of all inputs on
+	// disk were read; total is -1 where it is not known. Inputs that are read in
+	// parallel may call it at once.
+	Progress func(read, total int64)
+	// Observe, if not nil, is shown every moment after the rules have seen it. The
+	// moment is valid during the call only.
+	Observe func(*correlate.Moment)
+
+	formats []source.Format // nil = parsers.Formats
+}
+
+// Values of Options.Assume.
+const (
+	Multiplexed = "multiplexed" // all sessions share one process
+	Pinned      = "pinned"      // each is served by a process of its own
+)
+
+// Run reads the inputs and returns the verdict over them, and the inputs in the
+// order of their indexes. When ctx ends, the verdict covers what was read until
+// then and says so. The error is about the options; an input that cannot be read
+// is told by the verdict and by its Stats.
+func Run(ctx context.Context, opt Options) (*verdict.Result, []*source.Input, error) {
+	set, err := openInputs(ctx, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer set.Close()
+	eng := rules.NewEngine(rules.Options{
+		CancelWindow:   opt.CancelWindow.Nanoseconds(),
+		SharedByDesign: opt.SharedByDesign,
+		Pinned:         opt.Assume == Pinned,
+		Multiplexed:    opt.Assume == Multiplexed,
+	})
+	interrupted, err := feed(ctx, set, eng, opt)
+	if err != nil {
+		return nil, nil, err
+	}
+	set.Finish()
+	eng.End()
+	res := verdict.Judge(eng, verdict.Options{FailOn: opt.FailOn, Since: opt.Since, Until: opt.Until})
+	conclude(res, set, opt, interrupted)
+	return res, set.Inputs(), nil
+}
+
+func openInputs(ctx context.Context, opt Options) (*parsers.Set, error) {
+	offset, given, err := ParseZone(opt.Zone)
+	if err != nil {
+		return nil, err
+	}
+	domainOf, err := domainsOf(opt.Domains)
+	if err != nil {
+		return nil, err
+	}
+	return parsers.Open(ctx, opt.Paths, parsers.Options{
+		Formats: opt.formats,
+		Format:  opt.InputFormat,
+		Stdin:   opt.Stdin,
+		Source:  source.Options{AssumeUTCOffset: offset, ZoneGiven: given, TLSKeyLog: opt.TLSKeyLog, DomainOf: domainOf},
+	})
+}
+
+// lookEvery is after how many events the context is looked at.
+const lookEvery = 1024
+
+// feed gives every event to the engine and reports whether ctx ended first.
+func feed(ctx context.Context, set *parsers.Set, eng *rules.Engine, opt Options) (interrupted bool, err error) {
+	if opt.Progress != nil {
+		set.Meter.Watch(func(read int64) { opt.Progress(read, set.Bytes) })
+	}
+	r := set.Reader()
+	defer r.Close()
+	for n := 0; ; n++ {
+		if n%lookEvery == 0 && ctx.Err() != nil {
+			return true, nil
+		}
+		e, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			return ctx.Err() != nil, nil
+		}
+		if err != nil {
+			return false, err
+		}
+		if m := eng.Apply(e); m != nil && opt.Observe != nil {
+			opt.Observe(m)
+		}
+	}
+}
