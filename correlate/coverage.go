@@ -55,22 +55,59 @@ func (x *Exchange) lose(dir event.Dir, at int64) {
 	}
 }
 
-// gap takes a hole that a parser located.
+// gap takes a hole that a parser located in an exchange or domain.
 func (s *State) gap(m *Moment) {
 	ev, d := m.Event, m.Domain
-	d.Gaps++
-	d.LossFlags |= ev.Loss
-	at := max(ev.Time.To, 1)
-	dirs := []event.Dir{ev.Dir}
-	if ev.Dir == event.DirUnknown {
-		dirs = []event.Dir{event.ToServer, event.ToClient}
-	}
 	x := d.Exchanges[ev.Exchange]
 	conn := d.connOf(ev.Sender.Conn)
 	if conn == nil && x != nil {
 		conn = x.Conn
 	}
-	for _, dir := range dirs {
+	d.cut(ev, x, conn)
+	m.Exchange = x
+	if x != nil {
+		m.Party = x.Party
+	}
+}
+
+// sourceGap takes a hole that names no domain: it concerns those that know its
+// connection, else every domain of its source, seen already or not.
+func (s *State) sourceGap(ev *event.Event) {
+	known := false
+	for _, d := range s.Domains {
+		if c := d.Conns[ev.Sender.Conn]; c != nil && d.Source == ev.At.Source {
+			d.cut(ev, nil, c)
+			known = true
+		}
+	}
+	if known {
+		return
+	}
+	holes := s.Holes[ev.At.Source]
+	for _, dir := range directions(ev.Dir) {
+		holes[dir] = max(holes[dir], ev.Time.To, 1)
+	}
+	s.Holes[ev.At.Source] = holes
+	for _, d := range s.Domains {
+		if d.Source == ev.At.Source {
+			d.cut(ev, nil, nil)
+		}
+	}
+}
+
+func directions(dir event.Dir) []event.Dir {
+	if dir == event.DirUnknown {
+		return []event.Dir{event.ToServer, event.ToClient}
+	}
+	return []event.Dir{dir}
+}
+
+// cut notes a hole where it belongs: a connection, an exchange, or the domain.
+func (d *Domain) cut(ev *event.Event, x *Exchange, conn *Conn) {
+	d.Gaps++
+	d.LossFlags |= ev.Loss
+	at := max(ev.Time.To, 1)
+	for _, dir := range directions(ev.Dir) {
 		switch {
 		case conn != nil:
 			conn.Hole[dir] = max(conn.Hole[dir], at)
@@ -80,9 +117,8 @@ func (s *State) gap(m *Moment) {
 			d.Hole[dir] = max(d.Hole[dir], at)
 		}
 	}
-	m.Exchange = x
-	if x != nil {
-		m.Party = x.Party
+	if conn != nil && ev.Loss&event.LossPairing != 0 {
+		conn.Unpaired = true
 	}
 }
 
@@ -161,19 +197,17 @@ func (s *State) sweep(d *Domain) {
 	if now == 0 {
 		return
 	}
-	if s.Sweep == 0 {
-		s.Sweep = now
+	if d.Swept == 0 {
+		d.Swept = now
 	}
 	over := len(d.Sessions) > s.Limits.Sessions || len(d.Conns) > s.Limits.Conns
-	if now-s.Sweep < minute && !over {
+	if now-d.Swept < minute && !over {
 		return
 	}
-	s.Sweep = now
-	for _, d := range s.Domains {
-		s.sweepIdle(d, now)
-		s.evictSessions(d, now)
-		d.evictConns(s.Limits.Conns)
-	}
+	d.Swept = now
+	s.sweepIdle(d, now)
+	s.evictSessions(d, now)
+	d.evictConns(s.Limits.Conns)
 }
 
 func (s *State) sweepIdle(d *Domain, now int64) {

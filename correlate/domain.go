@@ -7,19 +7,20 @@ import (
 	"strings"
 
 	"github.com/isodetect/isodetect/event"
-	"github.com/isodetect/isodetect/mcp"
 )
 
 // Domain is one MCP endpoint of one server process with everything known about
 // its parties. Two domains are never correlated.
 type Domain struct {
-	ID    string
-	Key   event.Domain
-	Seq   int
-	Log   bool // known from logs only
-	First int64
-	Last  int64
-	Now   event.Time // of the event being applied
+	ID     string
+	Key    event.Domain
+	Seq    int
+	Source int32 // of its first event
+	Log    bool  // known from logs only
+	First  int64
+	Last   int64
+	Now    event.Time // of the event being applied
+	Swept  int64      // event time of the last look for idle state
 
 	Parties   []*Party // in order of appearance, without evicted ones
 	Sessions  map[string]*Party
@@ -202,15 +203,6 @@ func (d *Domain) stamp(t event.Time) {
 		d.First = t.From
 	}
 	d.Last = max(d.Last, t.To)
-}
-
-// era returns the era that rules judge a message of the wire by: what shows no
-// revision and no metadata is legacy (DETECTION §1).
-func era(m mcp.Era) mcp.Era {
-	if m == mcp.EraModern {
-		return m
-	}
-	return mcp.EraLegacy
 }
 
 func (d *Domain) setLive(p *Party, from event.Time) {

@@ -29,6 +29,7 @@ type Exchange struct {
 	By        event.By
 	Bytes     int64
 	Loss      event.Loss
+	Whole     bool // it closed before its connection got a hole that unpairs
 	Resume    string
 	Resumable bool // an SSE event id was seen: the client may resume it elsewhere
 	Interval  bool // its messages have intervals for times
@@ -45,7 +46,9 @@ type Exchange struct {
 func (x *Exchange) Resumed() bool { return x.Resume != "" }
 
 // Paired reports whether it is known that the answers on this exchange belong to its requests.
-func (x *Exchange) Paired() bool { return x.Loss&(event.LossPairing|event.LossRequest) == 0 }
+func (x *Exchange) Paired() bool {
+	return x.Loss&(event.LossPairing|event.LossRequest) == 0 && !(x.Conn != nil && x.Conn.Unpaired && !x.Whole)
+}
 
-// StartedBy reports whether the exchange may have been open at a time, for the retention of requests.
+// openInterval reports whether messages without times of their own may still come on the exchange.
 func (x *Exchange) openInterval() bool { return x.Interval && !x.Done }

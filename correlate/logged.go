@@ -25,7 +25,11 @@ func (s *State) logged(m *Moment) {
 		}
 	case event.RequestDone:
 		s.done(m)
-	case event.CancelledBy, event.Routed, event.CapsConsulted:
+	case event.CancelledBy:
+		m.Party = s.logParty(m)
+		d.Legacy = true
+		s.cancelled(m)
+	case event.Routed, event.CapsConsulted:
 		m.Party = s.logParty(m)
 		d.Legacy = true
 	case event.ProcessStart:
@@ -37,6 +41,44 @@ func (s *State) logged(m *Moment) {
 	case event.Stateless:
 		d.StatelessHint = true
 	}
+}
+
+// born notes the line that made a session.
+func (s *State) born(m *Moment, p *Party) {
+	ev, d := m.Event, m.Domain
+	d.CreationLines++
+	d.Inits++
+	p.Born, p.BornAt, p.Issued, p.InitOrder = true, ev.Time, true, d.Inits
+	p.Birth = refOf(ev)
+	p.LiveTo = event.Time{}
+	d.setLive(p, ev.Time)
+	d.Newest = p
+}
+
+// cancelled takes a line that says a request of a session was cancelled.
+func (s *State) cancelled(m *Moment) {
+	id := m.Event.RPC.CancelID
+	if id == "" {
+		id = m.Event.RPC.ID
+	}
+	if r := m.Party.openClient(id); r != nil {
+		m.Request = r
+		r.Answer, r.Code = mcp.KindError, CodeRequestCancelled
+		s.end(m, r, Answered, refOf(m.Event))
+		return
+	}
+	m.Request = m.Party.toldLater(id, m.Event.Time)
+}
+
+// toldLater returns the party's request with this id that was answered a moment
+// before, if only now a line says that it was cancelled.
+func (p *Party) toldLater(id mcp.ID, t event.Time) *Request {
+	r := p.Recent(id)
+	if r == nil || r.Fate != Answered || t.To-r.End.Time.To >= second {
+		return nil
+	}
+	r.Answer, r.Code = mcp.KindError, CodeRequestCancelled
+	return r
 }
 
 // logParty returns the session that a log line is about.
@@ -61,13 +103,7 @@ func (s *State) created(m *Moment) {
 	p := d.sessionOf(ev.Answered.ID, ev)
 	m.Party = p
 	if !p.Born {
-		d.CreationLines++
-		d.Inits++
-		p.Born, p.BornAt, p.Issued, p.FromLog, p.InitOrder = true, ev.Time, true, true, d.Inits
-		p.Birth = refOf(ev)
-		p.LiveTo = event.Time{}
-		d.setLive(p, ev.Time)
-		d.Newest = p
+		s.born(m, p)
 	}
 	if ev.RPC.CapsKnown && !p.CapsKnown {
 		p.Caps, p.CapsKnown, p.CapsRef = ev.RPC.Caps, true, refOf(ev)
@@ -131,6 +167,14 @@ func (s *State) done(m *Moment) {
 		d.Modern = true
 		return
 	}
+	if ev.Status == 404 && ev.Asked.State == event.Present && m.Party.IsSession() {
+		m.Party.Expired = m.Party.Expired || m.Party.Live
+		s.endSession(m, m.Party)
+		return
+	}
+	if p := m.Party; p != nil && !p.Born && p.Birth.At == ev.At && ev.Asked.State == event.Absent && ev.Status < 400 {
+		s.born(m, p) // the first line that names it, and the request named none: its initialize
+	}
 	if m.Party != nil {
 		d.Legacy = true
 		if ev.Status == 0 || ev.Status < 400 {
@@ -143,6 +187,9 @@ func (s *State) done(m *Moment) {
 	}
 	r := p.openClient(ev.RPC.ID)
 	if r == nil {
+		if ev.Outcome == event.OutcomeCancelled { // the line about the answer came before the one that knows why
+			p.toldLater(ev.RPC.ID, ev.Time)
+		}
 		return
 	}
 	m.Request = r

@@ -176,6 +176,7 @@ func (s *State) request(m *Moment, p *Party, x *Exchange) *Request {
 	if len(p.Open) >= s.Limits.OpenPerParty {
 		s.forget(m, p)
 	}
+	p.Requests++
 	p.Open = append(p.Open, r)
 	if ev.Dir == event.ToServer {
 		d.begin(p)
@@ -349,6 +350,9 @@ func (s *State) serverAnswer(m *Moment, x *Exchange) {
 		return
 	}
 	m.Request = r
+	if p := r.Party; p.IsSession() && m.Event.RPC.Kind == mcp.KindResult && r.Exchange != nil && r.Exchange.Asked.State == event.Present {
+		m.Domain.use(p, m.Event.Time)
+	}
 	if r.Ended() && r.Fate == Answered {
 		r.Extra++
 		m.Extra = true
@@ -394,6 +398,9 @@ func (s *State) answer(m *Moment, r *Request) {
 		m.Ended = append(m.Ended, r)
 	} else {
 		s.end(m, r, Answered, refOf(m.Event))
+	}
+	if r.Party != nil && r.Succeeded() {
+		r.Party.LastResult = m.Event.Time.To
 	}
 	if x := r.Exchange; x != nil && r.Dir == event.ToServer {
 		r.Status = x.Status
@@ -470,6 +477,7 @@ func (s *State) closed(m *Moment) {
 	if ev.EventID != "" {
 		x.Resumable = true
 	}
+	x.Whole = x.Conn == nil || !x.Conn.Unpaired
 	x.Done, x.By, x.Bytes, x.ClosedAt = true, ev.By, ev.Bytes, ev.Time
 	x.Loss |= ev.Loss
 	if ev.Status != 0 {

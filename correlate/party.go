@@ -36,7 +36,6 @@ type Party struct {
 	InitOrder int        // 1, 2, … in order of initialization in the domain; 0 = unknown
 	Expired   bool       // a 404 ended it: the server forgot it, by expiry or restart
 	Rekeyed   bool       // a second InitializeResult came: capabilities are unknown from then on
-	FromLog   bool       // known from creation or use in a log only
 
 	Caps      mcp.Caps
 	CapsKnown bool
@@ -51,20 +50,21 @@ type Party struct {
 	UserAgents []string
 	Conns      []*Conn
 
-	Given   IDSet // ids of its requests
-	Tokens  IDSet // tokens it ever gave
-	Subs    []Subscription
-	Open    []*Request // requests of the party, either direction, that are not released yet
-	Running int        // its client requests in flight
-	Streams int        // its exchanges that are open
+	Given    IDSet // ids of its requests
+	Tokens   IDSet // tokens it ever gave
+	Subs     []Subscription
+	Open     []*Request // requests of the party, either direction, that are not released yet
+	Requests int        // how many it sent or got, ever
+	Running  int        // its client requests in flight
+	Streams  int        // its exchanges that are open
 
 	Early []EarlyAnswer // answers of its client to server requests that are not applied yet
 	Gone  bool          // evicted: nothing may be concluded from it any more
 
-	Hole    [3]int64 // by event.Dir: last time something of this party was lost; 0 = never
-	Lossy   [3]int64 // by event.Dir: last time a body of this party was not recorded
-	LastUse int64
-	Order   uint64 // of last use, for eviction
+	Hole       [3]int64 // by event.Dir: last time something of this party was lost; 0 = never
+	Lossy      [3]int64 // by event.Dir: last time a body of this party was not recorded
+	LastResult int64    // when a call of it was last answered with a result
+	LastUse    int64
 }
 
 const (
@@ -159,6 +159,7 @@ type Conn struct {
 	Sessions []*Party // sessions whose requests it carried, in order, bounded
 	Mixed    bool     // it carried more sessions than the list holds
 	Hole     [3]int64
+	Unpaired bool // how many messages a hole swallowed is not known: answers and requests cannot be paired from then on
 	LastUse  int64
 }
 

@@ -41,8 +41,8 @@ type State struct {
 	Domains []*Domain // in order of appearance
 	ByKey   map[event.Domain]*Domain
 	Aliases map[event.Domain]*Domain // POST paths that an HTTP+SSE stream announced
-	Sweep   int64                    // event time of the last look for idle state
 	Moment  Moment                   // the one that Apply returned last
+	Holes   map[int32][3]int64       // by source: last hole that may concern any domain of it
 	Stdio   bool
 	Unread  []Unreadable
 }
@@ -56,7 +56,7 @@ type Unreadable struct {
 
 // NewState returns an empty state.
 func NewState(l Limits) *State {
-	return &State{Limits: l, ByKey: map[event.Domain]*Domain{}, Aliases: map[event.Domain]*Domain{}}
+	return &State{Limits: l, ByKey: map[event.Domain]*Domain{}, Aliases: map[event.Domain]*Domain{}, Holes: map[int32][3]int64{}}
 }
 
 // Moment is one event with what it belongs to, already looked up.
@@ -82,6 +82,10 @@ func (s *State) Apply(ev *event.Event) *Moment {
 		return nil
 	case event.Unreadable:
 		s.unreadable(ev)
+		return nil
+	}
+	if ev.Kind == event.Gap && ev.Exchange.N == 0 && s.ByKey[ev.Domain] == nil && s.Aliases[ev.Domain] == nil {
+		s.sourceGap(ev)
 		return nil
 	}
 	d := s.domainOf(ev)
@@ -126,6 +130,11 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 	d := s.ByKey[ev.Domain]
 	if d == nil {
 		d = newDomain(ev.Domain, len(s.Domains)+1)
+		d.Source = ev.At.Source
+		d.Hole = s.Holes[ev.At.Source]
+		if d.Hole != ([3]int64{}) {
+			d.Gaps++
+		}
 		s.ByKey[ev.Domain] = d
 		s.Domains = append(s.Domains, d)
 		d.Log = ev.Exchange.N == 0
@@ -299,8 +308,10 @@ func (s *State) adopt(x *Exchange, p *Party) {
 		}
 		if r.Party != nil {
 			r.Party.drop(r)
+			r.Party.Requests--
 		}
 		r.Party = p
+		p.Requests++
 		p.Open = append(p.Open, r)
 		if !r.Ended() {
 			x.Domain.begin(p)

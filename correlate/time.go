@@ -25,13 +25,7 @@ func Before(a, b event.Time) Certainty {
 // exact reports whether t is a point and not an interval.
 func exact(t event.Time) bool { return t.From == t.To }
 
-// plus shifts both ends of t by ns.
-func plus(t event.Time, ns int64) event.Time {
-	return event.Time{From: t.From + ns, To: t.To + ns, Moment: t.Moment}
-}
-
 const (
-	millisecond = int64(1e6)
-	second      = int64(1e9)
-	minute      = 60 * second
+	second = int64(1e9)
+	minute = 60 * second
 )

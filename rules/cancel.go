@@ -16,10 +16,12 @@ import (
 type Cancel struct {
 	Window  int64
 	Cancels []*Cancelling            // recent, in order, with other requests of their id in flight
+	Settled int                      // how many of Cancels are settled, from the front
 	Lines   []*Cancelling            // recent cancels of a log, in order
 	Hits    map[uint64][]*Cancelling // Cancels by the Seq of the other requests they may have hit
 	Waiting []Effect                 // ends in the window of a cancel, until it is over
-	Ends    []Ended                  // requests that ended recently, for the guard against a shutdown
+	Learned int                      // how many of Ends have told how calls of their tool end
+	Ends    []*correlate.Request     // requests that ended recently, for the guard against a shutdown
 	Usual   map[string]*Usual
 	Doubts  []Doubt // findings that rise if the canceller's own request runs on
 }
@@ -45,13 +47,6 @@ type Effect struct {
 	Cancel *Cancelling
 	Hit    *correlate.Request
 	Closed bool // the server closed its stream
-}
-
-// Ended is a request that ended.
-type Ended struct {
-	ID     mcp.ID
-	At     int64
-	Doomed bool // cancelled or cut, and not by its own party
 }
 
 // Usual is how the uncancelled calls of one tool end.
@@ -163,6 +158,7 @@ func (f *Cancel) forget(n int) {
 		}
 	}
 	f.Cancels = slices.Delete(f.Cancels, 0, n)
+	f.Settled = max(0, f.Settled-n)
 }
 
 // justEnded returns the party's request with this id that its client had left a
@@ -184,9 +180,7 @@ func (f *Cancel) sent(c *Cancelling) bool { return c.By != nil && c.By.Kind != c
 
 // ended takes a request whose fate was decided, and holds it against the recent cancels.
 func (f *Cancel) ended(m *correlate.Moment, r *correlate.Request, out *Sink) {
-	end := r.End.Time
-	doomed := r.OwnCancel == (event.Time{}) && !r.Left && (r.SaysCancelled() || r.Fate == correlate.Cut)
-	f.remember(Ended{r.ID, end.To, doomed})
+	f.remember(r)
 	for _, c := range f.Hits[r.Seq] {
 		if c.Log == (r.Exchange != nil) {
 			continue
@@ -198,7 +192,6 @@ func (f *Cancel) ended(m *correlate.Moment, r *correlate.Request, out *Sink) {
 		}
 	}
 	f.ownRanOn(r, out)
-	f.usual(r)
 }
 
 func (f *Cancel) wait(e Effect) {
@@ -217,11 +210,27 @@ func (f *Cancel) within(c *Cancelling, r *correlate.Request) bool {
 	return end.To+slack >= at.From && end.From <= at.To+f.Window
 }
 
-func (f *Cancel) remember(e Ended) {
+func (f *Cancel) remember(r *correlate.Request) {
 	if len(f.Ends) >= 256 {
+		f.learn(f.Ends[127].End.Time.To)
 		f.Ends = slices.Delete(f.Ends, 0, 128)
+		f.Learned = max(0, f.Learned-128)
 	}
-	f.Ends = append(f.Ends, e)
+	f.Ends = append(f.Ends, r)
+}
+
+// learn takes the requests that ended up to a time into account. A log may tell
+// only after the answer that it was a cancelled one, so this waits.
+func (f *Cancel) learn(until int64) {
+	for f.Learned < len(f.Ends) && f.Ends[f.Learned].End.Time.To <= until {
+		f.usual(f.Ends[f.Learned])
+		f.Learned++
+	}
+}
+
+// doomed reports whether a request was cancelled or cut, and not by its own party.
+func doomed(r *correlate.Request) bool {
+	return r.OwnCancel == (event.Time{}) && !r.Left && (r.SaysCancelled() || r.Fate == correlate.Cut)
 }
 
 // usual learns how the calls of a tool end that nobody cancelled.
@@ -259,7 +268,7 @@ func (f *Cancel) near(r *correlate.Request) bool {
 func (f *Cancel) shutdown(r *correlate.Request) bool {
 	n := 0
 	for _, e := range f.Ends {
-		if e.Doomed && e.ID.Fold() != r.ID.Fold() && e.At > r.End.Time.To-f.Window && e.At < r.End.Time.To+f.Window {
+		if at := e.End.Time.To; doomed(e) && e.ID.Fold() != r.ID.Fold() && at > r.End.Time.To-f.Window && at < r.End.Time.To+f.Window {
 			n++
 		}
 	}
@@ -272,8 +281,8 @@ func (f *Cancel) effect(e Effect, out *Sink) {
 	if r.Party == nil || !correlate.Distinct(r.Party, c.By) || r.OwnCancel != (event.Time{}) || r.Left || f.shutdown(r) {
 		return
 	}
-	if r.Party.IsSession() && r.Party.Expired {
-		return // the server forgot the whole session, its calls with it
+	if r.Party.IsSession() && (r.Party.Expired || c.Log && !r.Party.Live) {
+		return // the whole session ended, its calls with it
 	}
 	har := r.End.At.Unit == event.UnitEntry
 	u := f.Usual[r.Method+" "+r.Tool]
@@ -356,12 +365,7 @@ func (f *Cancel) starved(m *correlate.Moment, c *Cancelling, r *correlate.Reques
 
 // othersAnswered reports whether other calls of the same party were answered after r was sent.
 func othersAnswered(r *correlate.Request) bool {
-	for _, o := range r.Party.Open {
-		if o != r && o.Dir == event.ToServer && o.Succeeded() && o.End.Time.To > r.Sent.Time.From {
-			return true
-		}
-	}
-	return false
+	return r.Party.LastResult > r.Sent.Time.From
 }
 
 // settle matches, once the window of a cancel is over, cancels whose sender is
@@ -369,27 +373,33 @@ func othersAnswered(r *correlate.Request) bool {
 func (f *Cancel) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 	over := 0
 	for over < len(f.Waiting) && (end || now-f.Waiting[over].Hit.End.Time.To > f.Window+harSlack) {
+		f.learn(f.Waiting[over].Cancel.Ref.Time.From)
 		f.effect(f.Waiting[over], out)
 		over++
 	}
 	f.Waiting = slices.Delete(f.Waiting, 0, over)
-	n := 0
-	for _, c := range f.Cancels {
+	for ; f.Settled < len(f.Cancels); f.Settled++ {
+		c := f.Cancels[f.Settled]
 		if !end && now-c.Ref.Time.To <= f.Window+harSlack {
 			break
 		}
 		if !c.Settled && !f.sent(c) && !c.Log {
+			f.learn(c.Ref.Time.From)
 			f.match(d, c, out)
 		}
-		if end {
+		c.Settled = true
+	}
+	if end {
+		for _, c := range f.Cancels {
 			f.silent(c, out)
 		}
-		c.Settled = true
-		if end || now-c.Ref.Time.To > 15*minute {
-			n++
-		}
+		return
 	}
-	if n > 0 && !end {
+	n := 0
+	for n < f.Settled && now-f.Cancels[n].Ref.Time.To > 15*minute {
+		n++
+	}
+	if n > 0 {
 		f.forget(n)
 	}
 }
@@ -523,8 +533,8 @@ func (f *Cancel) logged(m *correlate.Moment, out *Sink) {
 		}
 		return
 	}
-	if ev.Answered.State != event.Present {
-		return
+	if ev.Answered.State != event.Present || m.Request != nil {
+		return // a request that the log shows: judged as an end like any other
 	}
 	var by *Cancelling
 	for _, c := range f.Lines {

@@ -13,9 +13,9 @@ import (
 // Crossing detects response_crossing: an exchange received another exchange's
 // answer. Pairs of requests under one id wait until both fates are known.
 type Crossing struct {
-	ByDesign bool
-	Pairs    []*Pair              // not judged yet, in order
-	Starved  []*correlate.Request // ended without an answer, until a restart would have shown
+	Pairs   []*Pair                       // not judged yet, in order
+	Starved []*correlate.Request          // ended without an answer, until a restart would have shown
+	Rivals  map[uint64]*correlate.Request // by Seq of an open request: another party's request under its id that was answered with content that decides nothing
 }
 
 // Pair is two requests under one folded id on two exchanges: within one
@@ -41,7 +41,7 @@ type Got struct {
 
 const maxPairs = 4096
 
-func newCrossing(o Options) Detector { return &Crossing{ByDesign: o.SharedByDesign} }
+func newCrossing(o Options) Detector { return &Crossing{Rivals: map[uint64]*correlate.Request{}} }
 
 // Observe opens pairs, reads answers, and judges pairs whose fates are decided.
 func (f *Crossing) Observe(m *correlate.Moment, out *Sink) {
@@ -56,7 +56,12 @@ func (f *Crossing) Observe(m *correlate.Moment, out *Sink) {
 		}
 	}
 	for _, r := range m.Ended {
-		if r.Dir == event.ToServer && r.Fate != correlate.Answered && len(f.Starved) < maxPairs {
+		if f.Rivals[r.Seq] == nil {
+			continue
+		}
+		if r.Fate == correlate.Answered {
+			delete(f.Rivals, r.Seq)
+		} else {
 			f.Starved = append(f.Starved, r)
 		}
 	}
@@ -138,6 +143,26 @@ func (f *Crossing) answer(m *correlate.Moment, out *Sink) {
 		return
 	}
 	f.content(m)
+	if ev.RPC.Kind == mcp.KindResult && !ev.RPC.IsError && !r.Echo {
+		f.rival(m.Domain, r)
+	}
+}
+
+// rival remembers an answer that decides nothing beside the other parties'
+// requests that are in flight under its id, a few of them.
+func (f *Crossing) rival(d *correlate.Domain, b *correlate.Request) {
+	n := 0
+	for _, a := range d.Index.Find(correlate.IDKey(correlate.ByID, b.ID)) {
+		if a == b || a.Ended() || a.Party == b.Party && a.Party.IsSession() || retry(a, b) || !judgeable(a) || unbound(a, d) || unbound(b, d) {
+			continue
+		}
+		if f.Rivals[a.Seq] == nil && len(f.Rivals) < maxPairs {
+			f.Rivals[a.Seq] = b
+		}
+		if n++; n == maxRivals {
+			return
+		}
+	}
 }
 
 // foreignID judges an answer whose id the exchange did not send.
@@ -299,7 +324,7 @@ func (f *Crossing) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 	f.Pairs = keep
 	n := 0
 	for n < len(f.Starved) && (end || over(f.Starved[n], now)) {
-		f.across(d, f.Starved[n], out)
+		f.across(f.Starved[n], out)
 		n++
 	}
 	f.Starved = slices.Delete(f.Starved, 0, n)
@@ -314,23 +339,16 @@ func over(r *correlate.Request, now int64) bool {
 
 // across reports, as possible only, that a call starved while another party's
 // call under its id was answered with content that decides nothing.
-func (f *Crossing) across(d *correlate.Domain, a *correlate.Request, out *Sink) {
-	if a.Dir != event.ToServer || a.Fate == correlate.Answered || !judgeable(a) || unbound(a, d) {
+func (f *Crossing) across(a *correlate.Request, out *Sink) {
+	b := f.Rivals[a.Seq]
+	delete(f.Rivals, a.Seq)
+	if b == nil || !judgeable(a) || !judgeable(b) || starves(a, b.End.Time) != starving || f.waits(a, b) {
 		return
 	}
-	for _, b := range d.Index.Find(correlate.IDKey(correlate.ByID, a.ID)) {
-		if b == a || b.Party == a.Party && a.Party.IsSession() || !judgeable(b) || !b.Succeeded() || b.Echo || unbound(b, d) || retry(a, b) {
-			continue
-		}
-		if b.InFlight(a.Sent.Time) == correlate.No && a.InFlight(b.Sent.Time) == correlate.No || starves(a, b.End.Time) != starving || f.waits(a, b) {
-			continue
-		}
-		fd := f.finding(a, b, seen(signals.Victim, b.End, b.Party, "the answer on this exchange"), signals.Possible, "", []string{
-			"one of two requests with one id starves while the other is answered; the content of the answer decides nothing"})
-		fd.Evidence = append(fd.Evidence, seen(signals.Cause, a.End, a.Party, "the other request ends "+a.Fate.String()))
-		out.Report(fd)
-		return
-	}
+	fd := f.finding(a, b, seen(signals.Victim, b.End, b.Party, "the answer on this exchange"), signals.Possible, "", []string{
+		"one of two requests with one id starves while the other is answered; the content of the answer decides nothing"})
+	fd.Evidence = append(fd.Evidence, seen(signals.Cause, a.End, a.Party, "the other request ends "+a.Fate.String()))
+	out.Report(fd)
 }
 
 // waits reports whether the two requests are a pair that is judged by its content.

@@ -88,7 +88,7 @@ func (f *Drift) ended(m *correlate.Moment, r *correlate.Request, out *Sink) {
 		}
 		f.Pending = slices.Delete(f.Pending, i, i+1)
 		i--
-		if r.Fate == correlate.GivenUp || r.Fate == correlate.Cut && m.Event.Kind == event.Closed {
+		if starved(r) {
 			f.reportMisrouted(p, r.End, "that call was never answered", out)
 		}
 	}
@@ -304,7 +304,11 @@ func (f *Drift) idle(m *correlate.Moment, out *Sink) {
 		return
 	}
 	var other *correlate.Request
-	for _, o := range d.Busy {
+	parties := d.Busy
+	if orderless(r.Sent.Time) {
+		parties = d.Parties // those that were busy then may be idle now
+	}
+	for _, o := range parties {
 		if !correlate.Distinct(o, p) {
 			continue
 		}
@@ -328,7 +332,18 @@ func (f *Drift) idle(m *correlate.Moment, out *Sink) {
 			return
 		}
 	}
+	if other.Ended() {
+		if starved(other) {
+			f.reportMisrouted(mis, other.End, "that call was never answered", out)
+		}
+		return
+	}
 	f.Pending = append(f.Pending, mis)
+}
+
+// starved reports whether a call ended without an answer: its client gave up, or the server closed.
+func starved(r *correlate.Request) bool {
+	return r.Fate == correlate.GivenUp || r.Fate == correlate.Cut && !r.Left
 }
 
 const minute = int64(60e9)

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/isodetect/isodetect/correlate"
 	"github.com/isodetect/isodetect/event"
@@ -11,25 +12,54 @@ import (
 
 // Subscription detects subscription_bleed: an update reached a session that
 // never subscribed to the resource while another one did.
-type Subscription struct{}
+type Subscription struct {
+	Waiting []Update // updates that overtook the answer to a subscribe
+}
+
+// Update is one notifications/resources/updated at the session it reached.
+type Update struct {
+	At   *correlate.Party
+	URI  string
+	Ref  correlate.Ref
+	Log  bool
+	Live []*correlate.Party // the sessions that were live then, in order
+}
+
+const maxUpdates = 1024
 
 func newSubscription(Options) Detector { return &Subscription{} }
 
 // Observe looks at resource updates on the wire and at notify lines of a log.
 func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
-	ev := m.Event
-	switch {
-	case ev.Kind == event.Message && ev.Dir == event.ToClient && ev.RPC.Method == mcp.ResourceUpdated && ev.Exchange.N != 0:
-		if legacy(m.Exchange) && !m.Exchange.Resumed() && m.Exchange.Loss&event.LossRequest == 0 {
-			f.update(m, out)
+	ev, p := m.Event, m.Party
+	if len(f.Waiting) > 0 && slices.ContainsFunc(m.Ended, func(r *correlate.Request) bool { return r.Method == mcp.Subscribe }) {
+		waiting := f.Waiting
+		f.Waiting = nil
+		for _, u := range waiting {
+			f.judge(u, false, out)
 		}
-	case ev.Exchange.N == 0 && delivers(ev, mcp.ResourceUpdated) && ev.RPC.URI != "":
-		f.update(m, out)
+	}
+	if !p.IsSession() || ev.RPC.URI == "" {
+		return
+	}
+	wire := ev.Kind == event.Message && ev.Dir == event.ToClient && ev.RPC.Method == mcp.ResourceUpdated && ev.Exchange.N != 0
+	if wire && (!legacy(m.Exchange) || m.Exchange.Resumed() || m.Exchange.Loss&event.LossRequest != 0) {
+		return
+	}
+	if log := ev.Exchange.N == 0 && delivers(ev, mcp.ResourceUpdated); wire || log {
+		live, _ := m.Domain.Live(ev.Time)
+		ref := correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
+		f.judge(Update{At: p, URI: ev.RPC.URI, Ref: ref, Log: log, Live: live}, false, out)
 	}
 }
 
-// End has nothing to decide.
-func (f *Subscription) End(*correlate.Domain, *Sink) {}
+// End judges what waited for an answer that did not come into view.
+func (f *Subscription) End(_ *correlate.Domain, out *Sink) {
+	for _, u := range f.Waiting {
+		f.judge(u, true, out)
+	}
+	f.Waiting = nil
+}
 
 // covered is what a party's subscriptions say about an update.
 type covered uint8
@@ -61,70 +91,63 @@ func covers(p *correlate.Party, uri string, t event.Time) (covered, *correlate.S
 	return best, which
 }
 
-// update judges one update at the party it reached.
-func (f *Subscription) update(m *correlate.Moment, out *Sink) {
-	ev, d, a := m.Event, m.Domain, m.Party
-	uri := ev.RPC.URI
-	if !a.IsSession() || uri == "" {
-		return
-	}
-	live, _ := d.Live(ev.Time)
-	var subscribers []*correlate.Party
-	var proof []*correlate.Subscription
-	doubt := false
-	for _, b := range live {
-		if b == a {
-			continue
-		}
-		switch c, s := covers(b, uri, ev.Time); c {
-		case yes:
-			subscribers, proof = append(subscribers, b), append(proof, s)
-		case pending:
-			doubt = true
-		}
-	}
-	switch c, _ := covers(a, uri, ev.Time); {
-	case c != notCovered:
-		if len(live) > 1 {
+// judge judges one update at the party it reached. Without final it waits for
+// the answers to subscribes that decide about it.
+func (f *Subscription) judge(u Update, final bool, out *Sink) {
+	own, _ := covers(u.At, u.URI, u.Ref.Time)
+	if own == yes {
+		if len(u.Live) > 1 {
 			out.Judged(signals.SubscriptionBleed)
 		}
 		return
-	case len(subscribers) == 0 && doubt:
-		out.Unassessable(signals.SubscriptionBleed, "the answer to a subscribe is not in view")
-		return
 	}
-	if why := a.WhyNotWhole(); why != "" {
-		if len(subscribers) > 0 {
-			out.Unassessable(signals.SubscriptionBleed, fmt.Sprintf("an update reached %s, which is not seen to subscribe, but %s", a.Alias, why))
+	var subscribers []*correlate.Party
+	var proof []*correlate.Subscription
+	doubt := own == pending
+	for _, b := range u.Live {
+		if b == u.At {
+			continue
 		}
-		return
+		switch c, s := covers(b, u.URI, u.Ref.Time); c {
+		case yes:
+			subscribers, proof = append(subscribers, b), append(proof, s)
+		case pending:
+			doubt = doubt || len(subscribers) == 0
+		}
 	}
-	if len(subscribers) == 0 {
-		out.Note(signals.NoteBroadcastUpdate, ev.At)
-		return
+	switch why := u.At.WhyNotWhole(); {
+	case doubt && !final && len(f.Waiting) < maxUpdates:
+		f.Waiting = append(f.Waiting, u)
+	case doubt && (own == pending || len(subscribers) == 0):
+		out.Unassessable(signals.SubscriptionBleed, "the answer to a subscribe is not in view")
+	case why != "" && len(subscribers) > 0:
+		out.Unassessable(signals.SubscriptionBleed, fmt.Sprintf("an update reached %s, which is not seen to subscribe, but %s", u.At.Alias, why))
+	case why != "":
+	case len(subscribers) == 0:
+		out.Note(signals.NoteBroadcastUpdate, u.Ref.At)
+	default:
+		out.Judged(signals.SubscriptionBleed)
+		f.report(u, subscribers, proof, out)
 	}
-	out.Judged(signals.SubscriptionBleed)
-	f.report(m, subscribers, proof, out)
 }
 
-func (f *Subscription) report(m *correlate.Moment, subscribers []*correlate.Party, proof []*correlate.Subscription, out *Sink) {
-	ev, a := m.Event, m.Party
-	b := subscribers[0]
+func (f *Subscription) report(u Update, subscribers []*correlate.Party, proof []*correlate.Subscription, out *Sink) {
+	a, b := u.At, subscribers[0]
 	variant, arrived := "unsubscribed", "the update arrives at "+a.Alias
-	if ev.Exchange.N == 0 {
+	if u.Log {
 		variant, arrived = "log", "the server sends the update to "+a.Alias
 	}
 	never := "it never subscribed to it, and all it sent is in view"
 	for i := range a.Subs {
-		if correlate.Covers(ev.RPC.URI, a.Subs[i].URI) {
+		if correlate.Covers(u.URI, a.Subs[i].URI) {
 			never = "its own subscription was refused, or had ended more than 2 s before"
 		}
 	}
 	parties := candidates([]signals.Party{party(a, signals.Cause), party(b, signals.Victim)}, subscribers[1:])
 	out.Report(signals.Finding{
 		Signal: signals.SubscriptionBleed, Variant: variant, Strength: signals.Confirmed, Era: "legacy", Parties: parties,
-		URIs: []string{ev.RPC.URI}, Method: mcp.ResourceUpdated, First: ev.Time.From, Last: ev.Time.To,
-		Summary: fmt.Sprintf("an update of %s, to which %s subscribed, was delivered to %s, which did not", ev.RPC.URI, b.Alias, a.Alias),
+		URIs: []string{u.URI}, Method: mcp.ResourceUpdated, First: u.Ref.Time.From, Last: u.Ref.Time.To,
+		Summary: fmt.Sprintf("an update of %s, to which %s subscribed, was delivered to %s, which did not", u.URI, b.Alias, a.Alias),
 		Because: []string{
 			fmt.Sprintf("%s subscribed to %s, and the server accepted", b.Alias, proof[0].URI),
 			fmt.Sprintf("the update was delivered to %s; %s", a.Alias, never),
@@ -132,7 +155,7 @@ func (f *Subscription) report(m *correlate.Moment, subscribers []*correlate.Part
 		},
 		Evidence: []signals.Evidence{
 			seen(signals.Victim, proof[0].Ref, b, b.Alias+" subscribes"),
-			here(signals.Cause, ev, a, arrived),
+			seen(signals.Cause, u.Ref, a, arrived),
 			seen(signals.Context, a.Birth, a, a.Alias+" begins here"),
 		},
 	})

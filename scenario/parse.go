@@ -181,7 +181,9 @@ func (s *Scenario) format(f Format, rest string) error {
 	how, why, _ := strings.Cut(strings.TrimSpace(rest), "(")
 	c := Carries{How: strings.TrimSpace(how), Why: strings.TrimSuffix(strings.TrimSpace(why), ")")}
 	switch w := strings.Fields(c.How); {
-	case c.How == "found" || c.How == "silent":
+	case c.How == "found" || c.How == "silent" && (c.Why == "" || s.Expect.None):
+	case c.How == "silent": // this format shows other rows of the signal, not this one
+		c.Expect = &Expectation{None: true}
 	case c.How == "not assessable" || c.How == "skip":
 		c.Expect = &Expectation{None: true}
 	case len(w) == 2 && w[0] == "weaker":
@@ -215,7 +217,7 @@ func (s *Scenario) checkFormats() error {
 		if !ok {
 			return fmt.Errorf("cannot parse scenario %s.txt: it does not state what %s carries", s.Name, f)
 		}
-		if c.How == "found" && s.Expect.None || c.How == "silent" && !s.Expect.None {
+		if c.How == "found" && s.Expect.None || c.How == "silent" && !s.Expect.None && c.Why == "" {
 			return fmt.Errorf("cannot parse scenario %s.txt: %s says %s, which does not fit its expectations", s.Name, f, c.How)
 		}
 	}

@@ -69,7 +69,7 @@ func covered(h *signals.Finding, all []*signals.Finding) bool {
 
 func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 	c := s.Domain
-	d := Domain{ID: c.ID, Parties: len(c.Parties), Sessions: c.SessionsMade, First: c.First, Last: c.Last, Eras: eras(c)}
+	d := Domain{ID: c.ID, Parties: parties(c), Sessions: c.SessionsMade, First: c.First, Last: c.Last, Eras: eras(c)}
 	d.Conditions = conditions(e, s)
 	reject(e, s)
 	d.Signals, d.Help = states(s)
@@ -103,6 +103,18 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 	return d
 }
 
+// parties counts who took part: sessions, and senders without one that were not
+// just about to get one.
+func parties(c *correlate.Domain) int {
+	n := 0
+	for _, p := range c.Parties {
+		if p.IsSession() || p.Requests > 0 {
+			n++
+		}
+	}
+	return n
+}
+
 // counts reports whether a finding is a signal at the user's threshold.
 func counts(f *signals.Finding, o Options) bool {
 	return o.FailOn != signals.None && f.Strength >= o.FailOn && f.Rejected == "" &&
@@ -126,9 +138,9 @@ func whyNothing(s *rules.Sink) string {
 	switch {
 	case c.Modern && !c.Legacy:
 		return "all requests are of the modern era (2026-07-28 on), which is not judged yet"
-	case len(c.Parties) == 0:
+	case parties(c) == 0:
 		return "no MCP message of a known sender was recognised"
-	case !c.Overlap && len(c.Parties) == 1:
+	case !c.Overlap && parties(c) == 1:
 		return "one party only: isolation cannot fail, or be seen to hold, without a second one"
 	case !c.Overlap:
 		return "no two parties were live at one moment"

@@ -152,8 +152,8 @@ func cutText(s string, n int) string {
 }
 
 // Gap queues a Gap that belongs to a connection or to the whole source, not to one exchange.
-func (b *Builder) Gap(t event.Time, at event.Address, who event.Sender, dir event.Dir, why string) {
+func (b *Builder) Gap(t event.Time, at event.Address, who event.Sender, dir event.Dir, loss event.Loss, why string) {
 	b.stats.Gaps++
 	e := b.push(t)
-	e.Kind, e.Time, e.At, e.Sender, e.Dir, e.Note = event.Gap, t, at, who, dir, why
+	e.Kind, e.Time, e.At, e.Sender, e.Dir, e.Loss, e.Note = event.Gap, t, at, who, dir, loss, why
 }

@@ -63,7 +63,7 @@ func (r *reader) gap(why string) {
 		}
 	}
 	at := event.Address{Source: r.in.Index, Unit: event.UnitEntry, Offset: -1}
-	r.b.Gap(event.At(from), at, event.Sender{}, event.DirUnknown, why)
+	r.b.Gap(event.At(from), at, event.Sender{}, event.DirUnknown, 0, why)
 }
 
 // oneTime notices writers that stamp every entry with the time of the export.

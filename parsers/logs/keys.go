@@ -70,6 +70,7 @@ const (
 	slotDuration
 	slotPath
 	slotUserAgent
+	slotEndUser
 	slotRequestHeaders // a member that every dump of request headers has
 
 	slotProgress
@@ -167,6 +168,7 @@ var keySlots = func() map[string]slot {
 		slotDuration: {"duration", "durationms", "durations", "responsetime", "responsetimems", "elapsed", "elapsedms", "latency", "latencyms", "rt",
 			"took", "ms", "isodetectdurationms"},
 		slotPath:      {"path", "url", "requrl", "requestpath", "requesturi", "requesturl", "urlpath", "httppath", "httptarget", "httpurl"},
+		slotEndUser:   {"enduserid"},
 		slotUserAgent: {"useragent", "reqheadersuseragent", "requestheadersuseragent", "useragentoriginal", "httpuseragent"},
 		slotRequestHeaders: {"reqheadershost", "requestheadershost", "reqheadersaccept", "requestheadersaccept",
 			"reqheaderscontenttype", "requestheaderscontenttype"},

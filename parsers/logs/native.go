@@ -39,6 +39,7 @@ func (p *parser) nativeEvent() {
 	r := &p.rec
 	p.mcp = true
 	p.msg, p.said = nil, phrase{}
+	first := len(p.queue)
 	p.sequence()
 	switch name := string(r.text(r.get(slotEvent))); name {
 	case "isodetect.meta":
@@ -88,6 +89,22 @@ func (p *parser) nativeEvent() {
 		p.nativeRouted(mcp.ResourceUpdated)
 	}
 	p.nativeTransport()
+	p.nativeSender(p.queue[first:])
+}
+
+// nativeSender fills who sent the request that the events are about. enduser.id
+// is the subject, or a stable hash of it.
+func (p *parser) nativeSender(events []event.Event) {
+	user, agent := p.name(p.rec.text(p.rec.get(slotEndUser))), p.name(p.rec.text(p.rec.get(slotUserAgent)))
+	for i := range events {
+		s := &events[i].Sender
+		if user != "" {
+			s.Principal = "sub:" + user
+		}
+		if agent != "" {
+			s.UserAgent = agent
+		}
+	}
 }
 
 // nativeSession is the session that an event says was used.

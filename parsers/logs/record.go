@@ -185,7 +185,7 @@ func internKey(key []byte) string {
 // findBody looks for JSON-RPC in a string value or running text: the text is a
 // message, or ends with one behind at most maxLead bytes.
 func (r *record) findBody(v value, key []byte) {
-	if len(v.raw) < 20 || bytes.Index(v.raw, []byte(`jsonrpc`)) < 0 || noRPCInside[string(key)] {
+	if len(v.raw) < 20 || !bytes.Contains(v.raw, []byte(`jsonrpc`)) || noRPCInside[string(key)] {
 		return
 	}
 	text := r.text(v)

@@ -40,7 +40,6 @@ type assembler struct {
 	servers    map[endpoint]string
 	dark       map[darkKey]*darkCount
 	darkOrder  []darkKey
-	darkTold   bool
 	spare      []*pending
 }
 

@@ -105,14 +105,6 @@ func (c *conn) gap(at spot, dir event.Dir, why string, loss event.Loss) {
 		Domain: c.domain, Exchange: c.exchange, Sender: event.Sender{Conn: c.name, Peer: c.peer}})
 }
 
-// dir is the direction of half i.
-func (c *conn) dir(i int) event.Dir {
-	if i == c.client {
-		return event.ToServer
-	}
-	return event.ToClient
-}
-
 // unreadable ends the reading of a connection whose content is closed to us. i is
 // the half that showed it.
 func (c *conn) unreadable(note string, i int, first []byte, at spot) {

@@ -161,7 +161,11 @@ func (r *reader) gap(l *line, t event.Time, at event.Address) {
 		x.Gap(t, at, dir, note)
 		return
 	}
-	r.b.Gap(t, at, event.Sender{Conn: l.conn, Peer: hostOf(l.peer)}, dir, note)
+	loss := event.Loss(0)
+	if l.conn != "" {
+		loss = event.LossPairing // how many messages are missing there is not known
+	}
+	r.b.Gap(t, at, event.Sender{Conn: l.conn, Peer: hostOf(l.peer)}, dir, loss, note)
 }
 
 func (r *reader) forget(x string) {

@@ -1,0 +1,26 @@
+# Targets for people. What CI runs is .ci/run, which calls some of these.
+
+FUZZTIME ?= 20s
+BENCHSIZE ?= 20M
+
+.PHONY: build test e2e bench fuzz
+
+build: ## static binary bin/isodetect
+	CGO_ENABLED=0 go build -trimpath -o bin/isodetect ./cmd/isodetect
+
+test: ## unit tests, scenarios and recorded cases
+	go test ./...
+
+e2e: build ## the built binary from outside; installs tshark and jq if it may
+	e2e/run bin/isodetect
+
+bench: build ## speed and memory beside jq and tshark; writes docs/measured.md
+	go run ./bench run --bin bin/isodetect --size $(BENCHSIZE) --out docs/measured.md
+
+fuzz: ## every fuzz target for FUZZTIME
+	@go list ./... | while read -r pkg; do \
+		for target in $$(go test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "$$pkg $$target"; \
+			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
+		done; \
+	done

@@ -1,0 +1,139 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/isodetect/isodetect/bench/traffic"
+)
+
+// rival is the tool that pulls the same fields out of a format.
+type rival struct {
+	name string
+	args []string // before the file
+	does string
+}
+
+// The fields that a person hunting by hand would pull out: session, id, method and token of every message.
+func rivals() map[string]rival {
+	const rpc = `[.id,.method,.params._meta.progressToken//.params.progressToken]`
+	fields := []string{"-Y", "http", "-T", "fields", "-e", "frame.time_epoch", "-e", "http.request.line", "-e", "http.response.line", "-e", "http.file_data", "-r"}
+	return map[string]rival{
+		"log":  {"jq", []string{"-c", `[.session_id,(((.body//(.raw|strings|fromjson))//empty)|` + rpc + `)]`}, "session, id, method and token of every line"},
+		"wire": {"jq", []string{"-c", `[.x,.h["mcp-session-id"]?,((.body//(.data|strings|fromjson))//{}|` + rpc + `)]`}, "session, id, method and token of every line"},
+		"har": {"jq", []string{"-c", `.log.entries[]|[(.request.headers[]|select(.name=="mcp-session-id").value),(.request.postData.text//"null"|fromjson|` + rpc +
+			`?),(.response.content.text|[splits("\n")|select(startswith("data: "))|.[6:]|fromjson|` + rpc + `])]`}, "session, id, method and token of every entry and event"},
+		"pcap": {"tshark", fields, "time, header lines and body of every HTTP message"},
+	}
+}
+
+type row struct {
+	format       string
+	small, large figure
+	rival        rival
+	other        figure // zero: the tool is not installed
+}
+
+func measureAll(args []string) error {
+	flags := flag.NewFlagSet("bench run", flag.ContinueOnError)
+	bin := flags.String("bin", "bin/isodetect", "the program to measure")
+	size := flags.String("size", "20M", "bytes of the smaller input; the larger has ten times as many")
+	sessions := flags.Int("sessions", 500, "live sessions at once")
+	runs := flags.Int("runs", 3, "runs of each command; the median counts")
+	out := flags.String("out", "", "Markdown file to write, \"\" = standard output")
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	bytes, err := parseSize(*size)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "isodetect-bench-")
+	if err != nil {
+		return fmt.Errorf("cannot make a directory for the traffic: %w", err)
+	}
+	defer os.RemoveAll(dir)
+	var rows []row
+	for _, f := range traffic.Formats() {
+		fmt.Fprintf(os.Stderr, "%s …\n", f.Name)
+		r, err := measure(*bin, dir, f, traffic.Options{Seed: 1, Sessions: *sessions, Bytes: bytes}, *runs)
+		if err != nil {
+			return fmt.Errorf("cannot measure %s: %w", f.Name, err)
+		}
+		rows = append(rows, r)
+	}
+	page := markdown(rows, allocations(), "go run ./bench run "+strings.Join(args, " "))
+	if *out == "" {
+		fmt.Print(page)
+		return nil
+	}
+	return os.WriteFile(*out, []byte(page), 0o644)
+}
+
+func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (row, error) {
+	r := row{format: f.Name, rival: rivals()[f.Name]}
+	small, large := filepath.Join(dir, f.File), filepath.Join(dir, "large-"+f.File)
+	defer os.Remove(small)
+	defer os.Remove(large)
+	if err := writeFile(small, f, o); err != nil {
+		return r, err
+	}
+	o.Bytes *= 10
+	if err := writeFile(large, f, o); err != nil {
+		return r, err
+	}
+	_, missing := exec.LookPath(r.rival.name)
+	var a, b, c []run1
+	for range runs {
+		for _, step := range []struct {
+			to   *[]run1
+			file string
+		}{{&a, small}, {&b, large}} {
+			p, err := process(true, bin, "scan", "--no-progress", "--format", "json", step.file)
+			if err != nil {
+				return r, err
+			}
+			*step.to = append(*step.to, p)
+		}
+		if missing != nil {
+			continue
+		}
+		p, err := process(false, r.rival.name, append(append([]string{}, r.rival.args...), small)...)
+		if err != nil {
+			return r, err
+		}
+		c = append(c, p)
+	}
+	r.small, r.large = median(a), median(b)
+	r.small.bytes, r.large.bytes = sizeOf(small), sizeOf(large)
+	if len(c) > 0 {
+		r.other = median(c)
+		r.other.bytes = r.small.bytes
+	}
+	if err := r.small.counts(a[0].out); err != nil {
+		return r, err
+	}
+	return r, r.large.counts(b[0].out)
+}
+
+// allocations runs the Go benchmarks and returns their lines.
+func allocations() string {
+	out, err := exec.Command("go", "test", "-run", "^$", "-bench", ".", "-benchmem", "-benchtime", "3x", "./bench").CombinedOutput()
+	var lines []string
+	for line := range strings.Lines(string(out)) {
+		if strings.HasPrefix(line, "Benchmark") {
+			lines = append(lines, strings.TrimSpace(line))
+		}
+	}
+	if err != nil || len(lines) == 0 {
+		return fmt.Sprintf("The benchmarks did not run: %v", err)
+	}
+	return strings.Join(lines, "\n")
+}
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.2f s", d.Seconds()) }

@@ -1,0 +1,140 @@
+package traffic
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"strings"
+	"testing"
+)
+
+func generate(t *testing.T, name string, o Options) []byte {
+	t.Helper()
+	for _, f := range Formats() {
+		if f.Name == name {
+			var b bytes.Buffer
+			n, err := f.Write(&b, o)
+			if err != nil {
+				t.Fatalf("cannot write %s: %s", name, err)
+			}
+			if n != int64(b.Len()) {
+				t.Fatalf("%s: %d bytes reported, %d written", name, n, b.Len())
+			}
+			return b.Bytes()
+		}
+	}
+	t.Fatalf("no format %q", name)
+	return nil
+}
+
+func TestSameSeedSameBytes(t *testing.T) {
+	for _, f := range Formats() {
+		o := Options{Seed: 3, Sessions: 20, Bytes: 200_000}
+		a, b := generate(t, f.Name, o), generate(t, f.Name, o)
+		if !bytes.Equal(a, b) {
+			t.Errorf("%s: one seed gave two outputs", f.Name)
+		}
+		o.Seed = 4
+		if bytes.Equal(a, generate(t, f.Name, o)) {
+			t.Errorf("%s: two seeds gave one output", f.Name)
+		}
+		if n := int64(len(a)); n < o.Bytes || n > o.Bytes*2 {
+			t.Errorf("%s: %d bytes for a wish of %d", f.Name, n, o.Bytes)
+		}
+	}
+}
+
+func TestLinesAreJSONInOrder(t *testing.T) {
+	for name, key := range map[string]string{"log": "time", "wire": "ts"} {
+		last, n := "", 0
+		for line := range strings.Lines(string(generate(t, name, Options{Seed: 1, Sessions: 20, Bytes: 300_000}))) {
+			var m map[string]any
+			if err := json.Unmarshal([]byte(line), &m); err != nil {
+				t.Fatalf("%s: %s in %s", name, err, line)
+			}
+			if at, ok := m[key].(string); ok {
+				if at < last {
+					t.Fatalf("%s: %s comes after %s", name, at, last)
+				}
+				last, n = at, n+1
+			}
+		}
+		if n < 100 {
+			t.Fatalf("%s: only %d lines with a time", name, n)
+		}
+	}
+}
+
+// The log must keep the shape that its figures are quoted for.
+func TestLogShape(t *testing.T) {
+	out := generate(t, "log", Options{Seed: 1, Sessions: 500, Bytes: 2_000_000})
+	lines, without, raw, nested := 0, 0, 0, 0
+	for line := range bytes.Lines(out) {
+		lines++
+		if !bytes.Contains(line, []byte(`"session_id"`)) {
+			without++
+		}
+		if bytes.Contains(line, []byte(`"raw":"`)) {
+			raw++
+		}
+		if bytes.Contains(line, []byte(`"body":{`)) {
+			nested++
+		}
+	}
+	if mean := len(out) / lines; mean < 350 || mean > 700 {
+		t.Errorf("a line has %d bytes on average; want 350 to 700", mean)
+	}
+	if share := 100 * without / lines; share < 25 || share > 45 {
+		t.Errorf("%d %% of the lines say nothing about a session; want about a third", share)
+	}
+	if raw < nested*9/10 || nested < raw*9/10 {
+		t.Errorf("%d messages as text and %d as objects; want halves", raw, nested)
+	}
+}
+
+func TestHARParses(t *testing.T) {
+	var har struct {
+		Log struct {
+			Entries []struct {
+				Request  struct{ PostData struct{ Text string } }
+				Response struct{ Content struct{ Text string } }
+			}
+		}
+	}
+	if err := json.Unmarshal(generate(t, "har", Options{Seed: 1, Sessions: 20, Bytes: 300_000}), &har); err != nil {
+		t.Fatalf("cannot parse HAR: %s", err)
+	}
+	answered := 0
+	for _, e := range har.Log.Entries {
+		if strings.Contains(e.Request.PostData.Text, `"id"`) && strings.Contains(e.Response.Content.Text, `"id"`) {
+			answered++
+		}
+	}
+	if answered < 50 {
+		t.Fatalf("only %d of %d entries hold a request and its answer", answered, len(har.Log.Entries))
+	}
+}
+
+// The records of the capture must add up to its bytes, and every frame hold the
+// lengths that its IPv4 header tells.
+func TestCaptureReads(t *testing.T) {
+	capture := generate(t, "pcap", Options{Seed: 1, Sessions: 20, Bytes: 300_000})
+	rest, frames, posts, events := capture[24:], 0, 0, 0
+	for len(rest) > 0 {
+		n := int(binary.LittleEndian.Uint32(rest[8:]))
+		if len(rest) < 16+n {
+			t.Fatalf("frame %d of %d bytes is cut at %d", frames+1, n, len(rest)-16)
+		}
+		frame := rest[16 : 16+n]
+		if total := int(binary.BigEndian.Uint16(frame[16:])); total != n-14 || checksum(frame[14:34]) != 0 {
+			t.Fatalf("frame %d: IPv4 length %d in %d bytes, checksum %#x", frames+1, total, n, checksum(frame[14:34]))
+		}
+		posts += bytes.Count(frame, []byte("POST /mcp HTTP/1.1"))
+		events += bytes.Count(frame, []byte("event: message"))
+		frames++
+		rest = rest[16+n:]
+	}
+	if posts < 50 || events < 50 {
+		t.Fatalf("%d frames hold %d requests and %d events; want at least 50 of each", frames, posts, events)
+	}
+}
