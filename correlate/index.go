@@ -28,7 +28,13 @@ func IDKey(kind IndexKind, id mcp.ID) Key { return Key{kind, event.Hash(id.Fold(
 // stands in it from its arrival until it is released (State.release).
 type Index struct {
 	Entries map[Key][]*Request
+	Marked  [markFilter]uint16 // how many marks stand under each low part of a hash: most look-ups of marks end here
 }
+
+const markFilter = 1 << 12
+
+// MayHold reports whether a request may stand under a mark.
+func (x *Index) MayHold(mark uint64) bool { return x.Marked[mark>>2%markFilter] != 0 }
 
 // Find returns the requests under a key in order of arrival. The slice is the
 // index's own: do not keep it.
@@ -39,12 +45,19 @@ func (x *Index) add(k Key, r *Request) {
 		x.Entries = make(map[Key][]*Request)
 	}
 	x.Entries[k] = append(x.Entries[k], r)
+	if n := &x.Marked[k.Value>>2%markFilter]; k.Kind == ByMark && *n < 1<<16-1 {
+		*n++
+	}
 }
 
 func (x *Index) remove(k Key, r *Request) {
 	list := x.Entries[k]
 	for i, o := range list {
 		if o == r {
+			// A count that once was full is never taken down: it would end at 0 too early.
+			if n := &x.Marked[k.Value>>2%markFilter]; k.Kind == ByMark && *n < 1<<16-1 {
+				*n--
+			}
 			if len(list) == 1 {
 				delete(x.Entries, k)
 				return

@@ -60,10 +60,12 @@ func (d *Domain) noteEra(e mcp.Era, rpc *event.RPC) {
 	}
 }
 
-// remember keeps the marks of a message that the server sent.
+// remember keeps the marks that occurred in a message.
 func (d *Domain) remember(marks []uint64) {
 	for _, v := range marks {
-		d.Seen.Add(v)
+		if event.Telling(v) {
+			d.Seen.Add(v)
+		}
 	}
 }
 
@@ -215,34 +217,45 @@ func (s *State) forget(m *Moment, p *Party) {
 	p.drop(r)
 }
 
-// markers finds the argument values of a request that occurred nowhere before it.
+// markers finds the argument values of a request that occurred nowhere before
+// it: one of their tokens is new in the domain. A value that occurs again is a
+// marker of nobody.
 func (d *Domain) markers(r *Request) {
-	r.MarkerSure = true
-	for _, a := range r.Args {
-		if a.Class != event.ArgMarker || slices.Contains(r.Markers, a.Value) {
+	for i := range r.Args {
+		run, anchor := r.Args[i].Run, -1
+		for k, v := range run {
+			if v == 0 || !event.Telling(v) {
+				continue
+			}
+			if d.Seen.Has(v) {
+				d.unmark(v, r)
+			} else if anchor < 0 {
+				anchor = k
+			}
+		}
+		if anchor < 0 || r.Args[i].Class != event.ArgMarker {
 			continue
 		}
-		if d.Seen.Has(a.Value) {
-			d.unmark(a.Value, r)
-			continue
+		if m := (Marker{run, anchor}); !slices.Contains(r.Markers, m) {
+			r.Markers = append(r.Markers, m)
 		}
-		r.Markers = append(r.Markers, a.Value)
 	}
-	for _, v := range r.Markers {
-		d.Seen.Add(v)
+	for i := range r.Args {
+		d.remember(r.Args[i].Run[:])
 	}
 }
 
-// unmark takes a value off the markers of every other request: it occurred twice.
+// unmark takes the markers with this anchor off every other request: it occurred again.
 func (d *Domain) unmark(v uint64, by *Request) {
 	k := Key{ByMark, v}
+	if !d.Index.MayHold(v) {
+		return
+	}
 	for _, o := range slices.Clone(d.Index.Find(k)) {
 		if o == by {
 			continue
 		}
-		if i := slices.Index(o.Markers, v); i >= 0 {
-			o.Markers = slices.Delete(o.Markers, i, i+1)
-		}
+		o.Markers = slices.DeleteFunc(o.Markers, func(m Marker) bool { return m.Run[m.Anchor] == v })
 		d.Index.remove(k, o)
 	}
 }
@@ -263,8 +276,8 @@ func (r *Request) keys() []Key {
 	if r.Token != "" {
 		keys = append(keys, IDKey(ByToken, r.Token))
 	}
-	for _, v := range r.Markers {
-		keys = append(keys, Key{ByMark, v})
+	for _, m := range r.Markers {
+		keys = append(keys, Key{ByMark, m.Run[m.Anchor]})
 	}
 	return keys
 }

@@ -67,8 +67,7 @@ type Request struct {
 	Trace      string
 	ClientInfo string
 	Args       []event.Arg
-	Markers    []uint64 // args that are markers still
-	MarkerSure bool     // no message before it can have carried a marker of it
+	Markers    []Marker
 
 	Progress int // progress notifications with its token that reached its own party
 	indexed  bool
@@ -157,20 +156,10 @@ func (r *Request) SameID(id mcp.ID, foldOnly bool) bool {
 	return r.ID == id
 }
 
-// HasMarker reports whether v is a marker of the request.
-func (r *Request) HasMarker(v uint64) bool {
-	for _, m := range r.Markers {
-		if m == v {
-			return true
-		}
-	}
-	return false
-}
-
-// HasValue reports whether v is among the argument values.
-func (r *Request) HasValue(v uint64) bool {
-	for _, a := range r.Args {
-		if a.Value == v {
+// HasRun reports whether a value is among the arguments.
+func (r *Request) HasRun(v event.Run) bool {
+	for i := range r.Args {
+		if r.Args[i].Run == v {
 			return true
 		}
 	}
@@ -179,10 +168,24 @@ func (r *Request) HasValue(v uint64) bool {
 
 // OwnValue reports whether marks hold a value of at least three characters that is an argument of r.
 func (r *Request) OwnValue(marks []uint64) bool {
-	for _, a := range r.Args {
-		if a.Class >= event.ArgMedium && event.HasMark(marks, a.Value) {
-			return true
+	for i, v := range marks {
+		for k := range r.Args {
+			if a := &r.Args[k]; a.Run[0] == v && a.Class >= event.ArgMedium && a.Run.At(marks, i) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// Marker is an argument value that may show where its request's answer went:
+// no other request in view carried it, and no message before its request was sent.
+type Marker struct {
+	Run    event.Run
+	Anchor int // which token of the run was new in the domain
+}
+
+// At reports whether the marker stands in marks with its anchor at index i.
+func (m Marker) At(marks []uint64, i int) bool {
+	return i >= m.Anchor && m.Run.At(marks, i-m.Anchor)
 }

@@ -42,7 +42,7 @@ var kindNames = [...]string{"none", "opened", "message", "head", "closed", "gap"
 func (k Kind) String() string { return kindNames[k] }
 
 // Event is one fact. The strings and slices of an event that a Reader returns
-// stay valid for ever; the struct itself is reused by the next call to Next.
+// stay valid for ever, except RPC.Marks; that and the struct itself are reused by the next call to Next.
 type Event struct {
 	Kind   Kind
 	Time   Time
@@ -112,15 +112,15 @@ type RPC struct {
 	BodyHash uint64 // method and params without _meta: equal for a retry
 	Args     []Arg  // at most 64 argument scalars of a client request
 	Marks    []uint64
-	// Marks: hashes of at most 4096 scalars and whole tokens of a message that the
-	// server sent, sorted and without duplicates; of an initialize or client request, nil.
+	// Marks of at most 4096 tokens of a message that the server sent (see mark.go);
+	// nil for what a client sent. Unlike the rest of an event it is reused by the next call to Next.
 	MarksCut bool // there were more
 }
 
 // Arg is one scalar argument value of a request.
 type Arg struct {
 	Key   uint64 // hash of the JSON path of keys, array indexes left out
-	Value uint64 // hash as MarkText or MarkNumber gives it
+	Run   Run    // its beginning
 	Class ArgClass
 }
 

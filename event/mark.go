@@ -1,52 +1,76 @@
 package event
 
-import "slices"
+// Marks let content be compared without keeping bodies. A mark is the 64-bit hash
+// of one whole token of a text; numbers count by their text, so that 4711 and
+// "4711" are one mark. The marks of a message stand in the order of its text, with
+// a 0 behind each scalar, so that a value of several words is found as a run.
 
-// Marks let content be compared without keeping bodies: a mark is a 64-bit hash
-// of a value. Text and numbers hash by their text, so that 4711 and "4711" are one mark.
+// MarkGram is how many tokens of a value are compared: a longer text is found by its beginning.
+const MarkGram = 4
 
-// MarkText returns the mark of a text: the hash of its tokens joined by one
-// blank, at most MarkGram of them, so that a text of many words is found by its beginning.
-func MarkText(s string) uint64 {
-	h, n := uint64(offset64), 0
+// Run is the marks of the first MarkGram tokens of a value, filled up with 0.
+type Run [MarkGram]uint64
+
+// RunOf returns the run of a text; it is zero for a text without any token.
+func RunOf(s string) (r Run) {
+	n := 0
 	Tokens(s, func(tok string) bool {
-		h = join(h, hash(tok))
+		r[n] = mark(tok)
 		n++
 		return n < MarkGram
 	})
-	if n == 0 {
-		return 0
+	return r
+}
+
+// AddMarks appends the marks of the tokens of s and a 0, and stops at max. It
+// reports whether all fitted.
+func AddMarks(dst []uint64, s string, max int) (_ []uint64, all bool) {
+	all = true
+	Tokens(s, func(tok string) bool {
+		if all = len(dst)+1 < max; all {
+			dst = append(dst, mark(tok))
+		}
+		return all
+	})
+	return append(dst, 0), all
+}
+
+// At reports whether the run stands in marks from index i on.
+func (r Run) At(marks []uint64, i int) bool {
+	for k, v := range r {
+		if v == 0 {
+			return k > 0
+		}
+		if i+k >= len(marks) || marks[i+k] != v {
+			return false
+		}
+	}
+	return true
+}
+
+// In reports whether the run stands in marks.
+func (r Run) In(marks []uint64) bool {
+	for i, v := range marks {
+		if v == r[0] && r.At(marks, i) {
+			return true
+		}
+	}
+	return false
+}
+
+// mark hashes a token. The lowest bit tells whether it is long enough to be
+// remembered, see Telling; a mark is never 0.
+func mark(tok string) uint64 {
+	h := hash(tok) | 3
+	if len(tok) < 4 {
+		h &^= 1
 	}
 	return h
 }
 
-// MarkGram is how many tokens of a text make one mark.
-const MarkGram = 4
-
-// AddMarks appends the marks of every whole token of s and of every run of 2 to
-// MarkGram tokens, and stops at max. It reports whether all fitted.
-func AddMarks(dst []uint64, s string, max int) (_ []uint64, all bool) {
-	var ring [MarkGram]uint64
-	n := 0
-	all = true
-	Tokens(s, func(tok string) bool {
-		ring[n%MarkGram] = hash(tok)
-		n++
-		for k := 1; k <= MarkGram && k <= n; k++ {
-			if len(dst) >= max {
-				all = false
-				return false
-			}
-			h := uint64(offset64)
-			for i := n - k; i < n; i++ {
-				h = join(h, ring[i%MarkGram])
-			}
-			dst = append(dst, h)
-		}
-		return true
-	})
-	return dst, all
-}
+// Telling reports whether a mark is of a token of four bytes or more: shorter
+// ones occur everywhere and tell nothing.
+func Telling(mark uint64) bool { return mark&1 != 0 }
 
 // Tokens calls f for each whole token of s until f returns false. Tokens are
 // divided by white space, quotes, brackets and , ; | = and stripped of
@@ -90,18 +114,6 @@ func punctuation(c byte) bool {
 	return false
 }
 
-// SortMarks sorts marks and drops duplicates in place.
-func SortMarks(m []uint64) []uint64 {
-	slices.Sort(m)
-	return slices.Compact(m)
-}
-
-// HasMark reports whether sorted marks hold v.
-func HasMark(m []uint64, v uint64) bool {
-	_, ok := slices.BinarySearch(m, v)
-	return ok
-}
-
 const (
 	offset64 = 14695981039346656037
 	prime64  = 1099511628211
@@ -117,9 +129,3 @@ func hash(s string) uint64 {
 
 // Hash is the hash that marks, argument keys and body hashes use (FNV-1a, 64 bits).
 func Hash(s string) uint64 { return hash(s) }
-
-// join mixes a token's hash into a run of tokens.
-func join(h, tok uint64) uint64 {
-	h = (h ^ tok) * prime64
-	return h ^ h>>29
-}

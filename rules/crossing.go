@@ -35,7 +35,6 @@ type Got struct {
 	Own     bool // holds a value of its own arguments
 	Marker  bool // holds a marker of its own
 	Rival   bool // holds the other's value of an argument that both have, not its own
-	Sure    bool // no message before can have carried the marker
 	Ref     correlate.Ref
 }
 
@@ -288,20 +287,18 @@ func (f *Crossing) pair(a, b *correlate.Request) {
 func got(other, r *correlate.Request, ev *event.Event) Got {
 	marks := ev.RPC.Marks
 	g := Got{Seen: true, Own: r.OwnValue(marks), Ref: correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}}
-	for _, v := range other.Markers {
-		if event.HasMark(marks, v) && !r.HasValue(v) {
-			g.Foreign, g.Sure = true, other.MarkerSure
-		}
+	for _, m := range other.Markers {
+		g.Foreign = g.Foreign || m.Run.In(marks) && !r.HasRun(m.Run)
 	}
-	for _, v := range r.Markers {
-		g.Marker = g.Marker || event.HasMark(marks, v)
+	for _, m := range r.Markers {
+		g.Marker = g.Marker || m.Run.In(marks)
 	}
 	for _, a := range other.Args {
-		if a.Class < event.ArgMedium || !event.HasMark(marks, a.Value) {
+		if a.Class < event.ArgMedium || !a.Run.In(marks) {
 			continue
 		}
 		for _, b := range r.Args {
-			if b.Key == a.Key && b.Value != a.Value && b.Class >= event.ArgMedium && !event.HasMark(marks, b.Value) && !r.HasValue(a.Value) {
+			if b.Key == a.Key && b.Run != a.Run && b.Class >= event.ArgMedium && !b.Run.In(marks) && !r.HasRun(a.Run) {
 				g.Rival = true
 			}
 		}
@@ -464,11 +461,7 @@ func (f *Crossing) weigh(p *Pair, a, b *correlate.Request, g, back Got, stale bo
 		return signals.Probable, "the later call does not return that value by itself", []string{
 			fmt.Sprintf("the %s had been given up and never answered", call(a)), holds, "so the late answer went to the next request with this id"}
 	case marker && (lot == starving || lot == hanging || swap):
-		st, assume := signals.Confirmed, ""
-		if !g.Sure {
-			st, assume = st.Down(), "no earlier message carried that value"
-		}
-		return st, assume, []string{holds, starveText(a, lot, swap)}
+		return signals.Confirmed, "", []string{holds, starveText(a, lot, swap)}
 	case marker && lot == unknown:
 		return signals.Probable, "the other exchange, whose end is not recorded, did not get that answer too", []string{holds}
 	case lot == starving && g.Rival:

@@ -486,9 +486,12 @@ func without(ps []*correlate.Party, p *correlate.Party) []*correlate.Party {
 // marked returns the requests of which a marker stands in marks, each once.
 func marked(d *correlate.Domain, marks []uint64) []*correlate.Request {
 	var out []*correlate.Request
-	for _, v := range marks {
+	for i, v := range marks {
+		if !event.Telling(v) || !d.Index.MayHold(v) {
+			continue
+		}
 		for _, r := range d.Index.Find(correlate.Key{Kind: correlate.ByMark, Value: v}) {
-			if !slices.Contains(out, r) {
+			if !slices.Contains(out, r) && slices.ContainsFunc(r.Markers, func(m correlate.Marker) bool { return m.At(marks, i) }) {
 				out = append(out, r)
 			}
 		}

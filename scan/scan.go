@@ -5,7 +5,6 @@ package scan
 
 import (
 	"context"
-	"errors"
 	"io"
 	"time"
 
@@ -95,31 +94,4 @@ func openInputs(ctx context.Context, opt Options) (*parsers.Set, error) {
 		Stdin:   opt.Stdin,
 		Source:  source.Options{AssumeUTCOffset: offset, ZoneGiven: given, TLSKeyLog: opt.TLSKeyLog, DomainOf: domainOf},
 	})
-}
-
-// lookEvery is after how many events the context is looked at.
-const lookEvery = 1024
-
-// feed gives every event to the engine and reports whether ctx ended first.
-func feed(ctx context.Context, set *parsers.Set, eng *rules.Engine, opt Options) (interrupted bool, err error) {
-	if opt.Progress != nil {
-		set.Meter.Watch(func(read int64) { opt.Progress(read, set.Bytes) })
-	}
-	r := set.Reader()
-	defer r.Close()
-	for n := 0; ; n++ {
-		if n%lookEvery == 0 && ctx.Err() != nil {
-			return true, nil
-		}
-		e, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return ctx.Err() != nil, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if m := eng.Apply(e); m != nil && opt.Observe != nil {
-			opt.Observe(m)
-		}
-	}
 }

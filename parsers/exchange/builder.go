@@ -26,7 +26,6 @@ type Builder struct {
 	msg       mcp.Message
 	walk      walker
 	inner     walker // of JSON text inside a string
-	marks     []uint64
 	args      []event.Arg
 	text      []byte
 	innerText []byte
@@ -41,9 +40,11 @@ func New(src int32, stats *source.Stats) *Builder {
 // Pop returns the next queued event, valid until the following call to Pop, and nil if there is none.
 func (b *Builder) Pop() *event.Event {
 	if b.head == len(b.queue) {
-		clear(b.queue)
 		if cap(b.queue) > keepQueue {
 			b.queue = nil
+		}
+		for i := range b.queue { // the slots keep their room for marks and nothing else
+			b.queue[i] = event.Event{RPC: event.RPC{Marks: b.queue[i].RPC.Marks[:0]}}
 		}
 		b.queue, b.head, b.held = b.queue[:0], 0, 0
 		return nil
@@ -61,7 +62,11 @@ const (
 
 // push appends an empty event.
 func (b *Builder) push(t event.Time) *event.Event {
-	b.queue = append(b.queue, event.Event{})
+	if n := len(b.queue); n < cap(b.queue) {
+		b.queue = b.queue[:n+1]
+	} else {
+		b.queue = append(b.queue, event.Event{})
+	}
 	b.held += eventSize
 	b.stats.Events++
 	b.stats.Stamp(t.From)
@@ -72,7 +77,7 @@ func (b *Builder) push(t event.Time) *event.Event {
 // drop takes back the event that push gave last.
 func (b *Builder) drop() {
 	last := len(b.queue) - 1
-	b.queue[last] = event.Event{}
+	b.queue[last] = event.Event{RPC: event.RPC{Marks: b.queue[last].RPC.Marks[:0]}}
 	b.queue = b.queue[:last]
 	b.held -= eventSize
 	b.stats.Events--

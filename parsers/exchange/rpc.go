@@ -55,7 +55,7 @@ func (b *Builder) ReadMessage(e *event.Event, raw []byte) error {
 		case mcp.KindError:
 			body = m.Error
 		}
-		r.Marks, r.MarksCut = b.readMarks(body)
+		r.Marks, r.MarksCut = b.readMarks(r.Marks[:0], body)
 	}
 	return nil
 }

@@ -128,7 +128,7 @@ func TestMarkersOfARequestAreFoundInAnswers(t *testing.T) {
 		ans := read(t, event.ToClient, `{"jsonrpc":"2.0","id":1,"result":`+result+`}`)
 		found := false
 		for _, a := range req.RPC.Args {
-			if a.Class == event.ArgMarker && event.HasMark(ans.RPC.Marks, a.Value) {
+			if a.Class == event.ArgMarker && a.Run.In(ans.RPC.Marks) {
 				found = true
 			}
 		}
@@ -202,7 +202,7 @@ func TestMarksAreBounded(t *testing.T) {
 		fmt.Fprintf(&s, "word%d ", i)
 	}
 	r := read(t, event.ToClient, `{"jsonrpc":"2.0","id":1,"result":{"t":"`+s.String()+`"}}`).RPC
-	if len(r.Marks) > maxMarks || !r.MarksCut || !slices.IsSorted(r.Marks) {
+	if len(r.Marks) != maxMarks || !r.MarksCut {
 		t.Errorf("%d marks, cut %v", len(r.Marks), r.MarksCut)
 	}
 }

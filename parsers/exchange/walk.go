@@ -220,11 +220,11 @@ func (b *Builder) readArgs(raw []byte, skip func([]byte) bool) []event.Arg {
 const maxArgs = 64
 
 func addArg(args []event.Arg, path uint64, text []byte, number bool) []event.Arg {
-	v := event.MarkText(view(text))
-	if v == 0 {
+	run := event.RunOf(view(text))
+	if run == (event.Run{}) {
 		return args
 	}
-	return append(args, event.Arg{Key: path, Value: v, Class: classOf(text, number)})
+	return append(args, event.Arg{Key: path, Run: run, Class: classOf(text, number)})
 }
 
 // classOf tells what an argument value may prove (DETECTION §1, marker).
@@ -248,9 +248,9 @@ func classOf(text []byte, number bool) event.ArgClass {
 	return event.ArgShort
 }
 
-// readMarks collects the marks of what a server sent.
-func (b *Builder) readMarks(raw []byte) (marks []uint64, cut bool) {
-	m, all := b.marks[:0], true
+// readMarks appends the marks of what a server sent.
+func (b *Builder) readMarks(m []uint64, raw []byte) (marks []uint64, cut bool) {
+	all := true
 	b.walk.reset(raw, 0, metaKey)
 	for all {
 		s, ok := b.walk.next()
@@ -268,12 +268,7 @@ func (b *Builder) readMarks(raw []byte) (marks []uint64, cut bool) {
 			m, all = b.nestedMarks(m, text)
 		}
 	}
-	b.marks = m
-	if len(m) == 0 {
-		return nil, !all
-	}
-	m = event.SortMarks(m)
-	return append([]uint64(nil), m...), !all
+	return m, !all
 }
 
 const maxMarks = 4096

@@ -283,6 +283,7 @@ func (e *emitter) learn(d event.Domain) {
 func (e *emitter) drain() {
 	for ev := e.pop(); ev != nil; ev = e.pop() {
 		e.pending = append(e.pending, *ev)
+		ev.RPC.Marks = nil // they go with the event
 	}
 }
 

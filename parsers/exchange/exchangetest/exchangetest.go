@@ -121,7 +121,7 @@ func rpc(s *strings.Builder, put func(string, string), raw func(string, any, any
 		fmt.Fprintf(s, " hash=%x", r.BodyHash)
 	}
 	for _, a := range r.Args {
-		fmt.Fprintf(s, " arg=%x:%x:%d", a.Key, a.Value, a.Class)
+		fmt.Fprintf(s, " arg=%x:%x:%d", a.Key, a.Run[0], a.Class)
 	}
 	if len(r.Marks) > 0 {
 		h := uint64(0)
