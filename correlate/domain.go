@@ -160,18 +160,28 @@ func (d *Domain) senderParty(s event.Sender, ev *event.Event) *Party {
 }
 
 // Distinct reports whether two parties may be two different clients at all. An
-// address is no other party than a session or principal seen at that address.
+// address, principal or clientInfo is no other party than a session that came from it.
 func Distinct(a, b *Party) bool {
 	if a == nil || b == nil || a == b {
 		return false
 	}
-	if a.Kind == ByAddress && b.Kind != ByAddress {
-		return !b.seenAt(a.ID)
+	return !a.is(b) && !b.is(a)
+}
+
+// is reports whether weak, a party without a session, was seen at p.
+func (p *Party) is(weak *Party) bool {
+	if p.Kind == weak.Kind {
+		return false
 	}
-	if b.Kind == ByAddress && a.Kind != ByAddress {
-		return !a.seenAt(b.ID)
+	switch weak.Kind {
+	case ByAddress:
+		return p.seenAt(weak.ID)
+	case ByPrincipal:
+		return slices.Contains(p.Principals, weak.ID)
+	case ByClientInfo:
+		return p.ClientInfo == weak.ID
 	}
-	return true
+	return false
 }
 
 func (p *Party) seenAt(address string) bool {

@@ -217,7 +217,7 @@ const (
 
 // Domain is what could leak into what: one MCP endpoint of one process.
 type Domain struct {
-	Server string // captures: "http://ip:port"; HAR: origin, with "@ip" where serverIPAddress is given; logs: the instance or input
+	Server string // captures: "http://ip:port"; HAR: origin, with "[ip]" where serverIPAddress names another host than the URL; logs: the instance or input
 	Path   string // path of the endpoint without a trailing slash; "" in logs
 	Epoch  string // logs: pid, container restart; changes with the process
 }

@@ -65,10 +65,10 @@ func (f *Fallback) stream(m *correlate.Moment, out *Sink) {
 // answer judges a result: was it given to a request that had no session of its own?
 func (f *Fallback) answer(m *correlate.Moment, out *Sink) {
 	r, ev := m.Request, m.Event
+	if (r == nil || m.Extra) && ev.RPC.Kind == mcp.KindResult {
+		f.elsewhere(m, out)
+	}
 	if r == nil || m.Extra || r.Exchange == nil || !legacy(r.Exchange) || r.Dir != event.ToServer {
-		if r == nil && ev.RPC.Kind == mcp.KindResult {
-			f.elsewhere(m, out)
-		}
 		return
 	}
 	x := r.Exchange
@@ -304,7 +304,7 @@ func (f *Fallback) effect(m *correlate.Moment, out *Sink) {
 	if !p.IsSession() || d.Issued == 0 || m.Exchange.Resumed() || m.Request != nil && ev.RPC.Kind != mcp.KindRequest {
 		return
 	}
-	if ev.RPC.Method == mcp.Progress && ev.RPC.Token != "" && !p.Tokens.Has(ev.RPC.Token) {
+	if ev.RPC.Method == mcp.Progress && ev.RPC.Token != "" && !active(d, p, ev) {
 		for _, r := range d.Index.Find(correlate.IDKey(correlate.ByToken, ev.RPC.Token)) {
 			if f.may(r, p, d) && r.OpenWithin(ev.Time, correlate.Grace) != correlate.No && f.whole(p, out) {
 				f.shown(m, r, p, "its progress arrived on a stream of "+p.Alias, out)
@@ -320,6 +320,14 @@ func (f *Fallback) effect(m *correlate.Moment, out *Sink) {
 			}
 		}
 	}
+}
+
+// active reports whether p itself has a request with the token of this progress
+// that is open or was answered within the grace.
+func active(d *correlate.Domain, p *correlate.Party, ev *event.Event) bool {
+	return p.Tokens.Has(ev.RPC.Token) && slices.ContainsFunc(d.Index.Find(correlate.IDKey(correlate.ByToken, ev.RPC.Token)), func(r *correlate.Request) bool {
+		return r.Party == p && r.OpenWithin(ev.Time, correlate.Grace) != correlate.No
+	})
 }
 
 // whole reports whether "the session did not ask for this itself" may be said of p.

@@ -361,12 +361,12 @@ func TestServerAndConnection(t *testing.T) {
 		}
 	}
 	f("http://h", "")
-	f("https://h:8443@10.0.0.1", "443", "request.url", "https://H:8443/mcp", "serverIPAddress", "10.0.0.1", "connection", "443")
-	f("https://h@2001:db8::1", "7", "request.url", "https://h:443/mcp", "serverIPAddress", "[2001:db8::1]", "_connectionId", 7)
+	f("https://h:8443[10.0.0.1]", "443", "request.url", "https://H:8443/mcp", "serverIPAddress", "10.0.0.1", "connection", "443")
+	f("https://h[2001:db8::1]", "7", "request.url", "https://h:443/mcp", "serverIPAddress", "[2001:db8::1]", "_connectionId", 7)
 	// A request that failed has no address: it belongs to the one server of its origin.
 	all, _ := read(t, archive(call(base, 9, "serverIPAddress", "10.0.0.1"), call(base, 8, "response.status", 0)))
 	for _, e := range all {
-		if e.Domain.Server != "http://h@10.0.0.1" {
+		if e.Domain.Server != "http://h[10.0.0.1]" {
 			t.Errorf("entry %d is of %q", e.At.N, e.Domain.Server)
 		}
 	}

@@ -3,6 +3,7 @@ package har
 import (
 	"container/heap"
 	"fmt"
+	"strings"
 
 	"github.com/buger/jsonparser"
 	"github.com/isodetect/isodetect/event"
@@ -191,10 +192,10 @@ func (r *reader) server(origin, address string) string {
 	if address == "" {
 		address = r.only[origin] // a request that failed names no address
 	}
-	if address == "" {
+	if address == "" || strings.Contains(origin+":", "://"+address+":") || strings.HasSuffix(origin, "://["+bare(address)+"]") {
 		return origin
 	}
-	return origin + "@" + bare(address)
+	return origin + "[" + bare(address) + "]"
 }
 
 func (r *reader) head(l *live) {
