@@ -37,14 +37,15 @@ type Domain struct {
 	Oldest    int64      // start of the oldest open interval exchange; 0 = to be looked up
 	Intervals int        // open exchanges whose messages have intervals
 
-	Requests  uint64 // number of requests so far
-	Xchanges  uint64
-	Inits     int // initialize requests that were accepted, in order
-	Newest    *Party
-	Lively    []*Party // sessions that are live or ended a moment ago, in order of becoming live
-	Busy      []*Party // parties with client requests in flight or exchanges open
-	LiveCount int
-	MostLive  int // sessions live at one moment, at most
+	Requests    uint64 // number of requests so far
+	Xchanges    uint64
+	Inits       int // initialize requests that were accepted, in order
+	Newest      *Party
+	Lively      []*Party // sessions that are live or ended a moment ago, in order of becoming live
+	Subscribers []*Party // sessions that ever subscribed to something, in order
+	Busy        []*Party // parties with client requests in flight or exchanges open
+	LiveCount   int
+	MostLive    int // sessions live at one moment, at most
 
 	SessionsMade  int // sessions ever seen
 	OthersMade    int
@@ -88,20 +89,19 @@ func newDomain(k event.Domain, seq int) *Domain {
 	}
 }
 
-// Live returns the sessions that were live at t, in order of becoming live. sure
-// says that the stamps leave no doubt about any of them.
-func (d *Domain) Live(t event.Time) (live []*Party, sure bool) {
-	sure = true
+// Live returns the sessions that were, or may have been, live at t, in order of
+// becoming live: all of them, or the first few where max is not 0.
+func (d *Domain) Live(t event.Time, max int) []*Party {
+	var live []*Party
 	for _, p := range d.Lively {
-		switch p.LiveAt(t) {
-		case Certain:
-			live = append(live, p)
-		case Perhaps:
-			live = append(live, p)
-			sure = false
+		if p.LiveAt(t) == No {
+			continue
+		}
+		if live = append(live, p); len(live) == max {
+			break
 		}
 	}
-	return live, sure
+	return live
 }
 
 // sessionOf returns the party of a session id and makes it if it is new.
@@ -238,8 +238,11 @@ func (d *Domain) pruneLively() {
 	if len(d.Lively) < 64 || len(d.Lively) < 2*d.LiveCount || d.Intervals > 0 {
 		return
 	}
-	d.Lively = slices.DeleteFunc(d.Lively, func(p *Party) bool { return !p.Live && p.LiveTo.To+2*Grace < d.Now.To })
+	d.Lively = slices.DeleteFunc(d.Lively, d.past)
 }
+
+// past reports whether a session ended so long ago that nothing still to come lies in its life.
+func (d *Domain) past(p *Party) bool { return p.Gone || !p.Live && p.LiveTo.To+2*Grace < d.Now.To }
 
 // begin and finish count a client request of a party in flight.
 func (d *Domain) begin(p *Party) {

@@ -183,7 +183,7 @@ func (s *State) done(m *Moment) {
 	}
 	p := m.Party
 	if ev.RPC.Method == mcp.Subscribe || ev.RPC.Method == mcp.Unsubscribe {
-		s.loggedSubscription(p, ev)
+		d.loggedSubscription(p, ev)
 	}
 	r := p.openClient(ev.RPC.ID)
 	if r == nil {
@@ -211,7 +211,7 @@ func (s *State) done(m *Moment) {
 
 // loggedSubscription takes a log line about an accepted subscription, which may
 // name no request.
-func (s *State) loggedSubscription(p *Party, ev *event.Event) {
+func (d *Domain) loggedSubscription(p *Party, ev *event.Event) {
 	if p == nil || ev.RPC.URI == "" || ev.Outcome == event.OutcomeError {
 		return
 	}
@@ -230,6 +230,6 @@ func (s *State) loggedSubscription(p *Party, ev *event.Event) {
 		}
 	}
 	if len(p.Subs) < maxSubs {
-		p.Subs = append(p.Subs, Subscription{URI: ev.RPC.URI, From: ev.Time, Accepted: true, Ref: refOf(ev)})
+		d.addSub(p, Subscription{URI: ev.RPC.URI, From: ev.Time, Accepted: true, Ref: refOf(ev)})
 	}
 }

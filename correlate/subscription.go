@@ -2,6 +2,7 @@ package correlate
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/isodetect/isodetect/event"
@@ -19,7 +20,17 @@ func (d *Domain) subscribe(r *Request, ev *event.Event) {
 		p.Hole[event.ToServer] = ev.Time.To
 		d.Evicted++
 	}
-	p.Subs = append(p.Subs, Subscription{URI: r.URI, From: ev.Time, Ref: refOf(ev), Request: r.Seq})
+	d.addSub(p, Subscription{URI: r.URI, From: ev.Time, Ref: refOf(ev), Request: r.Seq})
+}
+
+func (d *Domain) addSub(p *Party, s Subscription) {
+	if len(p.Subs) == 0 && p.IsSession() {
+		if len(d.Subscribers) >= 64 && len(d.Subscribers) >= 2*d.LiveCount && d.Intervals == 0 {
+			d.Subscribers = slices.DeleteFunc(d.Subscribers, d.past)
+		}
+		d.Subscribers = append(d.Subscribers, p)
+	}
+	p.Subs = append(p.Subs, s)
 }
 
 const maxSubs = 64

@@ -129,7 +129,7 @@ func (f *Drift) request(m *correlate.Moment, out *Sink) {
 		} else {
 			f.undeclared(m, out)
 		}
-	} else if others, _ := d.Live(r.Sent.Time); len(without(others, p)) > 0 {
+	} else if len(without(d.Live(r.Sent.Time, 2), p)) > 0 {
 		out.Unassessable(signals.CapabilityDrift, "a session that got a server request declared its capabilities out of view")
 	}
 	f.idle(m, out)
@@ -145,7 +145,7 @@ func (f *Drift) expected(r *correlate.Request, p *correlate.Party) bool {
 
 // declared counts a request that its receiver had declared while another live session had not.
 func (f *Drift) declared(m *correlate.Moment, out *Sink) {
-	live, _ := m.Domain.Live(m.Request.Sent.Time)
+	live := m.Domain.Live(m.Request.Sent.Time, 0)
 	for _, o := range live {
 		if o != m.Party && o.CapsKnown && !o.Caps.Has(m.Request.Need) {
 			out.Judged(signals.CapabilityDrift)
@@ -158,7 +158,7 @@ func (f *Drift) declared(m *correlate.Moment, out *Sink) {
 func (f *Drift) undeclared(m *correlate.Moment, out *Sink) {
 	r, p, d := m.Request, m.Party, m.Domain
 	var donors []*correlate.Party
-	live, _ := d.Live(r.Sent.Time)
+	live := d.Live(r.Sent.Time, 0)
 	for _, o := range live {
 		if o != p && o.CapsKnown && !o.Rekeyed && o.Caps.Has(r.Need) {
 			donors = append(donors, o)
@@ -385,7 +385,7 @@ func (f *Drift) consulted(m *correlate.Moment, out *Sink) {
 	if ev.RPC.Caps == p.Caps {
 		return
 	}
-	live, _ := d.Live(ev.Time)
+	live := d.Live(ev.Time, 0)
 	st, assume := signals.Probable, "the difference comes from another client"
 	from := signals.Party{Alias: "?", Text: "unknown", Role: signals.Cause}
 	evidence := []signals.Evidence{

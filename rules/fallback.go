@@ -128,7 +128,7 @@ func (f *Fallback) named(m *correlate.Moment, x *correlate.Exchange, r *correlat
 	x.Bound = true
 	out.Judged(signals.FallbackResolution)
 	asks := f.asks(x)
-	live, _ := d.Live(x.Opened.Time)
+	live := d.Live(x.Opened.Time, maxLive)
 	others := without(live, bound)
 	if asked.State == event.Present && asked.ID != bound.ID && x.Party.IsSession() && x.Party.Issued && x.Party.LiveAt(x.Opened.Time) != correlate.No {
 		if bound.Issued {
@@ -171,7 +171,7 @@ func (f *Fallback) asks(x *correlate.Exchange) string {
 // names no session: the binding shows only in that the call succeeded.
 func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correlate.Request, out *Sink) {
 	d := m.Domain
-	live, _ := d.Live(x.Opened.Time)
+	live := d.Live(x.Opened.Time, maxLive)
 	if len(live) == 0 {
 		f.Stateless = true
 		return
@@ -216,9 +216,16 @@ func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correla
 	})
 }
 
+// maxLive is how many live sessions are looked at: enough for the candidates, one
+// that is the sender's own, and to tell that there are more.
+const maxLive = maxCandidates + 2
+
 func oneOf(ps []*correlate.Party) string {
-	if len(ps) == 1 {
+	switch {
+	case len(ps) == 1:
 		return ps[0].Alias
+	case len(ps) > maxCandidates:
+		return fmt.Sprintf("one of more than %d live sessions", maxCandidates)
 	}
 	return fmt.Sprintf("one of %d live sessions", len(ps))
 }
@@ -346,7 +353,7 @@ func (f *Fallback) may(r *correlate.Request, p *correlate.Party, d *correlate.Do
 
 func (f *Fallback) shown(m *correlate.Moment, r *correlate.Request, p *correlate.Party, how string, out *Sink) {
 	x := r.Exchange
-	live, _ := m.Domain.Live(r.Sent.Time)
+	live := m.Domain.Live(r.Sent.Time, maxLive)
 	relation := correlate.Relate(x, p)
 	if relation == correlate.SamePerson {
 		out.Note(signals.NoteFallbackOwn, x.Opened.At)
@@ -392,7 +399,7 @@ func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 	if !fallbackSource(ev.Resolution) {
 		return
 	}
-	live, _ := d.Live(ev.Time)
+	live := d.Live(ev.Time, maxLive)
 	if !slices.Contains(live, bound) {
 		live = append(live, bound)
 	}
@@ -418,7 +425,7 @@ func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || ev.Status >= 400 || mcp.NeedsNoSession(ev.RPC.Method) {
 		return
 	}
-	live, _ := d.Live(ev.Time)
+	live := d.Live(ev.Time, maxLive)
 	if ev.Answered.State == event.Present {
 		p := m.Party
 		f.Named[p.ID]++
@@ -442,7 +449,7 @@ func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 func (f *Fallback) reportLog(m *correlate.Moment, bound *correlate.Party, st signals.Strength, summary, assume string, out *Sink) {
 	ev, d := m.Event, m.Domain
 	from := signals.Party{Alias: "?", Text: logSender(ev), Role: signals.Cause}
-	live, _ := d.Live(ev.Time)
+	live := d.Live(ev.Time, maxLive)
 	parties := []signals.Party{from}
 	evidence := []signals.Evidence{here(signals.Cause, ev, nil, "resolved to a session that the request did not name")}
 	evidence[0].Party = from.Alias

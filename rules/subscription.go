@@ -22,7 +22,8 @@ type Update struct {
 	URI  string
 	Ref  correlate.Ref
 	Log  bool
-	Live []*correlate.Party // the sessions that were live then, in order
+	Live []*correlate.Party // the subscribers, of anything, that were live then, without At
+	Many bool               // other sessions were live then
 }
 
 const maxUpdates = 1024
@@ -47,9 +48,14 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 		return
 	}
 	if log := ev.Exchange.N == 0 && delivers(ev, mcp.ResourceUpdated); wire || log {
-		live, _ := m.Domain.Live(ev.Time)
-		ref := correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
-		f.judge(Update{At: p, URI: ev.RPC.URI, Ref: ref, Log: log, Live: live}, false, out)
+		u := Update{At: p, URI: ev.RPC.URI, Log: log, Many: len(m.Domain.Live(ev.Time, 2)) > 1}
+		u.Ref = correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
+		for _, b := range m.Domain.Subscribers {
+			if b != p && b.LiveAt(ev.Time) != correlate.No {
+				u.Live = append(u.Live, b)
+			}
+		}
+		f.judge(u, false, out)
 	}
 }
 
@@ -96,7 +102,7 @@ func covers(p *correlate.Party, uri string, t event.Time) (covered, *correlate.S
 func (f *Subscription) judge(u Update, final bool, out *Sink) {
 	own, _ := covers(u.At, u.URI, u.Ref.Time)
 	if own == yes {
-		if len(u.Live) > 1 {
+		if u.Many {
 			out.Judged(signals.SubscriptionBleed)
 		}
 		return
@@ -105,9 +111,6 @@ func (f *Subscription) judge(u Update, final bool, out *Sink) {
 	var proof []*correlate.Subscription
 	doubt := own == pending
 	for _, b := range u.Live {
-		if b == u.At {
-			continue
-		}
 		switch c, s := covers(b, u.URI, u.Ref.Time); c {
 		case yes:
 			subscribers, proof = append(subscribers, b), append(proof, s)
