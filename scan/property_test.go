@@ -1,0 +1,408 @@
+package scan_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/isodetect/isodetect/scan"
+	"github.com/isodetect/isodetect/signals"
+	"github.com/isodetect/isodetect/verdict"
+)
+
+// The engine's promise: the same events give the same findings, however the
+// bytes came in. These tests hold recorded traffic against it.
+
+// input is one recorded input with what it may show.
+type input struct {
+	path string
+	want expectation
+}
+
+// inputs returns the recorded inputs that end in one of the suffixes and are at most max bytes long.
+func inputs(t testing.TB, max int64, suffixes ...string) []input {
+	t.Helper()
+	files, _ := filepath.Glob("../testdata/cases/*/expect.json")
+	var all []input
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var r recording
+		if err := json.Unmarshal(text, &r); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range r.Inputs {
+			path := filepath.Join(filepath.Dir(file), name)
+			st, err := os.Stat(path)
+			fits := slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
+			if err == nil && st.Size() <= max && fits && want.Needs == "" {
+				all = append(all, input{path, want})
+			}
+		}
+	}
+	slices.SortFunc(all, func(a, b input) int { return strings.Compare(a.path, b.path) })
+	if len(all) == 0 {
+		t.Fatal("no recorded input fits")
+	}
+	return all
+}
+
+func run(t testing.TB, opt scan.Options) *verdict.Result {
+	t.Helper()
+	opt.FailOn, opt.CancelWindow = signals.Probable, 500*time.Millisecond
+	res, ins, err := scan.Run(context.Background(), opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, in := range ins {
+		if s := in.Stats; s.Records != s.Used+s.Ignored+s.Malformed {
+			t.Errorf("%s: %d records, but %d used, %d ignored, %d malformed", in.Path, s.Records, s.Used, s.Ignored, s.Malformed)
+		}
+	}
+	return res
+}
+
+// found writes down the findings with everything but where their evidence stands.
+func found(res *verdict.Result) string {
+	var lines []string
+	for _, f := range res.Findings {
+		s := fmt.Sprintf("%s.%s %s ×%d %v ids=%v tokens=%v uris=%v %d-%d %q %q", f.Signal.Name, f.Variant, f.Strength, f.Count, f.Parties,
+			f.RequestIDs, f.Tokens, f.URIs, f.First, f.Last, f.Summary, f.Because)
+		for _, e := range f.Evidence {
+			s += fmt.Sprintf("\n   %s %s %v %q", e.Role, e.Party, e.Time, e.Excerpt)
+		}
+		lines = append(lines, s)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// located adds the addresses.
+func located(res *verdict.Result) string {
+	s := found(res)
+	for _, f := range res.Findings {
+		for _, e := range f.Evidence {
+			s += fmt.Sprintf("\n%d %d %d", e.At.Unit, e.At.N, e.At.Offset)
+		}
+	}
+	return s
+}
+
+func same(t *testing.T, what, got, want string) {
+	t.Helper()
+	if got != want {
+		t.Errorf("%s: findings differ\n--- got\n%s\n--- want\n%s", what, got, want)
+	}
+}
+
+// pieces reads n bytes at most a call.
+type pieces struct {
+	r io.Reader
+	n int
+}
+
+func (p pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(len(b), p.n)]) }
+
+func TestReadSizeChangesNothing(t *testing.T) {
+	for _, in := range inputs(t, 200<<10, ".har", ".pcap", ".jsonl", ".log") {
+		data, err := os.ReadFile(in.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := located(run(t, scan.Options{Paths: []string{in.path}}))
+		for _, n := range []int{1, 7, 4093} {
+			got := located(run(t, scan.Options{Paths: []string{"-"}, Stdin: pieces{bytes.NewReader(data), n}}))
+			same(t, fmt.Sprintf("%s in pieces of %d", in.path, n), strings.ReplaceAll(got, "-\n", "\n"), want)
+		}
+	}
+}
+
+func TestArgumentOrderAndRepetitionChangeNothing(t *testing.T) {
+	var paths []string
+	for _, in := range inputs(t, 200<<10, ".har", ".jsonl", ".log") {
+		paths = append(paths, in.path)
+	}
+	want := located(run(t, scan.Options{Paths: paths}))
+	same(t, "a second run", located(run(t, scan.Options{Paths: paths})), want)
+	slices.Reverse(paths)
+	same(t, "in reverse", located(run(t, scan.Options{Paths: paths})), want)
+	rand.New(rand.NewPCG(1, 2)).Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
+	same(t, "shuffled", located(run(t, scan.Options{Paths: paths})), want)
+}
+
+func TestDuplicatedInputChangesNothing(t *testing.T) {
+	for _, in := range inputs(t, 150<<10, ".har", ".pcap", ".jsonl") {
+		data, err := os.ReadFile(in.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		twin := filepath.Join(t.TempDir(), "zz-copy")
+		if err := os.WriteFile(twin, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		res := run(t, scan.Options{Paths: []string{in.path, twin}})
+		same(t, in.path+" twice", found(res), found(run(t, scan.Options{Paths: []string{in.path}})))
+		if !slices.ContainsFunc(res.Notes, func(n signals.Note) bool { return n.Kind == signals.NoteSameInputTwice }) {
+			t.Errorf("%s: the copy is not noted", in.path)
+		}
+	}
+}
+
+// archive is a HAR whose entries can be rearranged.
+type archive struct {
+	doc     map[string]map[string]json.RawMessage
+	entries []json.RawMessage
+}
+
+func readArchive(t testing.TB, path string) *archive {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &archive{}
+	if err := json.Unmarshal(data, &a.doc); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal(a.doc["log"]["entries"], &a.entries); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+func (a *archive) with(entries []json.RawMessage) io.Reader {
+	a.doc["log"]["entries"], _ = json.Marshal(entries)
+	data, _ := json.Marshal(a.doc)
+	return bytes.NewReader(data)
+}
+
+func TestShuffledEntriesChangeNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for _, in := range inputs(t, 1<<20, ".har") {
+		a := readArchive(t, in.path)
+		// Entries that carry one stamp have no order but that of the file.
+		seen := map[string]bool{}
+		var entries []json.RawMessage
+		for _, e := range a.entries {
+			var s struct{ StartedDateTime string }
+			_ = json.Unmarshal(e, &s)
+			if !seen[s.StartedDateTime] {
+				seen[s.StartedDateTime] = true
+				entries = append(entries, e)
+			}
+		}
+		want := found(run(t, scan.Options{Paths: []string{"-"}, Stdin: a.with(entries)}))
+		rng.Shuffle(len(entries), func(i, j int) { entries[i], entries[j] = entries[j], entries[i] })
+		same(t, in.path+" shuffled", found(run(t, scan.Options{Paths: []string{"-"}, Stdin: a.with(entries)})), want)
+	}
+}
+
+// capture is a classic pcap whose packets can be rearranged.
+type capture struct {
+	header []byte
+	order  interface {
+		binary.ByteOrder
+		binary.AppendByteOrder
+	}
+	packets []packet
+}
+
+type packet struct {
+	sec, frac, length uint32
+	data              []byte
+}
+
+func readCapture(t testing.TB, path string) *capture {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &capture{header: b[:24], order: binary.LittleEndian}
+	if b[0] == 0xa1 {
+		c.order = binary.BigEndian
+	}
+	for b = b[24:]; len(b) >= 16; {
+		n := int(c.order.Uint32(b[8:]))
+		if len(b) < 16+n {
+			break
+		}
+		c.packets = append(c.packets, packet{c.order.Uint32(b), c.order.Uint32(b[4:]), c.order.Uint32(b[12:]), b[16 : 16+n]})
+		b = b[16+n:]
+	}
+	return c
+}
+
+func (c *capture) with(packets []packet) []byte {
+	out := slices.Clone(c.header)
+	for _, p := range packets {
+		for _, v := range []uint32{p.sec, p.frac, uint32(len(p.data)), p.length} {
+			out = c.order.AppendUint32(out, v)
+		}
+		out = append(out, p.data...)
+	}
+	return out
+}
+
+func TestSplitCaptureChangesNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	for _, in := range inputs(t, 400<<10, ".pcap") {
+		c := readCapture(t, in.path)
+		dir := t.TempDir()
+		a := rng.IntN(len(c.packets))
+		b := a + rng.IntN(len(c.packets)-a)
+		var paths []string
+		for i, part := range [][]packet{c.packets[:a], c.packets[a:b], c.packets[b:]} {
+			p := filepath.Join(dir, fmt.Sprintf("part-%d.pcap", i))
+			if err := os.WriteFile(p, c.with(part), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			paths = append(paths, p)
+		}
+		same(t, in.path+" in three files", found(run(t, scan.Options{Paths: paths})), found(run(t, scan.Options{Paths: []string{in.path}})))
+	}
+}
+
+// Two servers in one recording are judged as if each had its own.
+func TestInterleavedDomainsChangeNothing(t *testing.T) {
+	for _, in := range inputs(t, 1<<20, ".jsonl") {
+		data, err := os.ReadFile(in.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(strings.TrimRight(string(data), "\n"), "\n")
+		other := func(s string) string {
+			return strings.NewReplacer("10.0.0.1:8080", "10.0.0.2:8080", `"x":"`, `"x":"z`).Replace(s)
+		}
+		dir := t.TempDir()
+		both, second := "", ""
+		for _, l := range lines {
+			l = strings.TrimRight(l, "\n") + "\n"
+			both += l + other(l)
+			second += other(l)
+		}
+		write := func(name, text string) string {
+			p := filepath.Join(dir, name)
+			if err := os.WriteFile(p, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			return p
+		}
+		mixed := run(t, scan.Options{Paths: []string{write("mixed", both)}})
+		apart := run(t, scan.Options{Paths: []string{in.path, write("second", second)}})
+		same(t, in.path+" beside its twin", found(mixed), found(apart))
+	}
+}
+
+// wrong returns the signals that an input shows and may not.
+func wrong(res *verdict.Result, want expectation) (bad []string) {
+	for _, f := range res.Findings {
+		name := f.Signal.Name
+		if f.Strength >= signals.Probable && f.Rejected == "" && !slices.Contains(want.Must, name) && !slices.Contains(want.May, name) {
+			bad = append(bad, name+": "+f.Summary)
+		}
+	}
+	return bad
+}
+
+// A recording that begins late, ends early or lost its order accuses nobody new.
+func TestPartOfAnArchiveRaisesNoFalseAlarm(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for _, in := range inputs(t, 300<<10, ".har") {
+		a := readArchive(t, in.path)
+		slices.SortStableFunc(a.entries, func(x, y json.RawMessage) int {
+			var p, q struct{ StartedDateTime string }
+			_, _ = json.Unmarshal(x, &p), json.Unmarshal(y, &q)
+			return strings.Compare(p.StartedDateTime, q.StartedDateTime)
+		})
+		for range 6 {
+			from := rng.IntN(len(a.entries))
+			to := from + 1 + rng.IntN(len(a.entries)-from)
+			if rng.IntN(2) == 0 {
+				from = 0
+			}
+			res := run(t, scan.Options{Paths: []string{"-"}, Stdin: a.with(a.entries[from:to])})
+			for _, b := range wrong(res, in.want) {
+				t.Errorf("%s, entries %d to %d: %s", in.path, from, to, b)
+			}
+		}
+	}
+}
+
+// A capture with losses accuses nobody new; repetition and small disorder lose nothing either.
+func TestDamagedCaptureRaisesNoFalseAlarm(t *testing.T) {
+	rng := rand.New(rand.NewPCG(9, 10))
+	keep := func(share float64) func([]packet) []packet {
+		return func(p []packet) []packet {
+			return slices.DeleteFunc(slices.Clone(p), func(packet) bool { return rng.Float64() > share })
+		}
+	}
+	snap := func(n int) func([]packet) []packet {
+		return func(p []packet) []packet {
+			p = slices.Clone(p)
+			for i := range p {
+				p[i].data = p[i].data[:min(n, len(p[i].data))]
+			}
+			return p
+		}
+	}
+	damages := map[string]func([]packet) []packet{
+		"1 % lost": keep(0.99), "5 % lost": keep(0.95), "snap length 96": snap(96), "snap length 200": snap(200), "snap length 400": snap(400),
+		"late start": func(p []packet) []packet { return p[rng.IntN(len(p)):] },
+		"early end":  func(p []packet) []packet { return p[:1+rng.IntN(len(p)-1)] },
+		"a hole": func(p []packet) []packet {
+			a := rng.IntN(len(p))
+			return slices.Delete(slices.Clone(p), a, min(len(p), a+20))
+		},
+		"repeated": func(p []packet) (out []packet) {
+			for _, q := range p {
+				out = append(out, q)
+				if rng.IntN(3) == 0 {
+					out = append(out, q)
+				}
+			}
+			return out
+		},
+		"swapped": func(p []packet) []packet {
+			p = slices.Clone(p)
+			for i := 0; i+1 < len(p); i += 3 {
+				p[i].data, p[i+1].data = p[i+1].data, p[i].data
+				p[i].length, p[i+1].length = p[i+1].length, p[i].length
+			}
+			return p
+		},
+	}
+	names := make([]string, 0, len(damages))
+	for name := range damages {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	for _, in := range inputs(t, 400<<10, ".pcap") {
+		c := readCapture(t, in.path)
+		for _, name := range names {
+			res := run(t, scan.Options{Paths: []string{"-"}, Stdin: bytes.NewReader(c.with(damages[name](c.packets)))})
+			for _, b := range wrong(res, in.want) {
+				t.Errorf("%s, %s: %s", in.path, name, b)
+			}
+			if name != "repeated" && name != "swapped" {
+				continue
+			}
+			for _, s := range in.want.Must {
+				if !slices.ContainsFunc(res.Findings, func(f signals.Finding) bool { return f.Signal.Name == s && f.Strength >= signals.Probable }) {
+					t.Errorf("%s, %s: %s is lost", in.path, name, s)
+				}
+			}
+		}
+	}
+}
