@@ -1,0 +1,239 @@
+package correlate
+
+import (
+	"slices"
+
+	"github.com/isodetect/isodetect/event"
+)
+
+// Sessions: who an exchange belongs to, and how sessions begin and end.
+
+// belong gives an open exchange to a party and notes what it shows about it.
+func (s *State) belong(x *Exchange, p *Party) {
+	if p == nil {
+		return
+	}
+	d := x.Domain
+	if x.Party != p {
+		if x.Party != nil {
+			x.Party.Streams--
+			d.vacate(x.Party)
+		}
+		x.Party = p
+		p.Streams++
+		defer d.occupy(p) // once its connections are known
+	}
+	if p.IsSession() && x.Conn != nil {
+		x.Conn.carry(p)
+	}
+	if x.Conn != nil && !slices.Contains(p.Conns, x.Conn) {
+		if len(p.Conns) >= maxConns {
+			oldest := p.Conns[0]
+			for dir := range oldest.Hole { // the connection is forgotten, its holes are not
+				p.Hole[dir] = max(p.Hole[dir], oldest.Hole[dir])
+			}
+			p.Conns = slices.Delete(p.Conns, 0, 1)
+		}
+		p.Conns = append(p.Conns, x.Conn)
+	}
+	p.Principals = addHint(p.Principals, x.Sender.Principal)
+	p.Cookies = addHint(p.Cookies, x.Sender.Cookie)
+	p.UserAgents = addHint(p.UserAgents, x.Sender.UserAgent)
+	d.Cookies = addHint(d.Cookies, x.Sender.Cookie)
+	if p.ClientInfo == "" {
+		p.ClientInfo = x.Sender.ClientInfo
+	}
+}
+
+// head takes the response head: status, and the session that the server named.
+func (s *State) head(m *Moment) {
+	ev := m.Event
+	x := m.Domain.Exchanges[ev.Exchange]
+	if x == nil {
+		return
+	}
+	m.Exchange, m.Party = x, x.Party
+	x.Headed, x.Status, x.Answered = refOf(ev), ev.Status, ev.Answered
+	x.Loss |= ev.Loss
+	m.Domain.noteLoss(x, ev)
+	d := m.Domain
+	ok := ev.Status >= 200 && ev.Status < 300
+	if !ok && ev.Status >= 400 {
+		if ev.Status == 404 && x.Asked.State == event.Present && x.Party.IsSession() && x.Initial == nil {
+			x.Party.Expired = x.Party.Expired || x.Party.Live
+			s.endSession(m, x.Party)
+		}
+		return
+	}
+	if ok && ev.Answered.State == event.Present && d.Sessions[ev.Answered.ID] == nil {
+		x.NewID = true
+	}
+	if ok && x.Initial != nil && ev.Answered.State == event.Present {
+		s.issue(m, x, d.sessionOf(ev.Answered.ID, ev))
+		return
+	}
+	if ok && x.Method == "DELETE" && x.Asked.State == event.Present && x.Party.IsSession() && ev.Status != 202 {
+		s.endSession(m, x.Party)
+		return
+	}
+	if ok && x.Method == "GET" && x.Asked.State == event.Present && x.Party.IsSession() {
+		d.use(x.Party, ev.Time)
+	}
+	if ok && x.NewID && x.Initial == nil {
+		// A session made outside initialize: it is there, but its capabilities are not in view.
+		p := d.sessionOf(ev.Answered.ID, ev)
+		d.setLive(p, ev.Time)
+		if x.Party == nil || !x.Party.IsSession() {
+			s.adopt(x, p)
+			m.Party = p
+		}
+	}
+}
+
+// use makes a session live that the server accepted and whose beginning is not in view.
+func (d *Domain) use(p *Party, t event.Time) {
+	if !p.Live && p.LiveTo == (event.Time{}) {
+		d.setLive(p, t)
+	}
+}
+
+// issue binds an initialize exchange to the session that its answer named.
+func (s *State) issue(m *Moment, x *Exchange, p *Party) {
+	d := m.Domain
+	r := x.Initial
+	// A use that stands between the request and its answer is the client's own:
+	// stamps of milliseconds put the next request before this answer.
+	again := p.Issued || (p.Live || p.LiveTo != (event.Time{})) && p.Birth.Time.To < r.Sent.Time.From
+	s.adopt(x, p)
+	m.Party = p
+	if again {
+		p.Rekeyed, p.CapsKnown = true, false
+		return
+	}
+	d.Issued++
+	d.Inits++
+	p.Issued, p.Born, p.BornAt, p.InitOrder = true, true, r.Sent.Time, d.Inits
+	p.Birth, p.CapsRef = r.Sent, r.Sent
+	p.Caps, p.CapsKnown = r.Need, x.Loss&event.LossRequestBody == 0
+	p.ClientInfo = r.ClientInfo
+	p.LiveTo = event.Time{}
+	d.setLive(p, m.Event.Time)
+	d.Newest = p
+}
+
+// adopt moves an exchange and its requests to the party they turned out to belong to.
+func (s *State) adopt(x *Exchange, p *Party) {
+	s.belong(x, p)
+	for _, r := range x.Requests {
+		switch {
+		case r.Party == nil && !r.Ended():
+			x.Domain.Nameless--
+		case r.Party != nil && !r.Ended():
+			x.Domain.finish(r.Party)
+		}
+		if r.Party != nil {
+			r.Party.drop(r)
+			r.Party.Requests--
+		}
+		r.Party = p
+		p.Requests++
+		p.Open = append(p.Open, r)
+		if !r.Ended() {
+			x.Domain.begin(p)
+		}
+		p.Given.Add(r.ID)
+		if r.Token != "" {
+			p.Tokens.Add(r.Token)
+		}
+	}
+}
+
+func (p *Party) drop(r *Request) {
+	for i, o := range p.Open {
+		if o == r {
+			p.Open = slices.Delete(p.Open, i, i+1)
+			return
+		}
+	}
+}
+
+// endpoint takes the announcement of an HTTP+SSE stream: a session begins with it.
+func (s *State) endpoint(m *Moment) {
+	ev, d := m.Event, m.Domain
+	x := d.Exchanges[ev.Exchange]
+	if x == nil {
+		return
+	}
+	d.SSE = true
+	x.Stream = event.StreamSSE
+	if path := endpointPath(ev.Note); path != "" && path != ev.Domain.Path {
+		alias := ev.Domain
+		alias.Path = path
+		if s.ByKey[alias] == nil {
+			s.Aliases[alias] = d
+		}
+	}
+	m.Exchange = x
+	if ev.Answered.State != event.Present {
+		return
+	}
+	p := d.sessionOf(ev.Answered.ID, ev)
+	d.Issued++
+	p.Issued = true
+	if !p.Born {
+		p.Born, p.BornAt = true, ev.Time
+	}
+	p.Birth = x.Opened
+	d.setLive(p, ev.Time)
+	s.belong(x, p)
+	m.Party = p
+}
+
+// endpointPath returns the path of an announced endpoint: of a URI reference
+// without query, with one trailing slash dropped.
+func endpointPath(uri string) string {
+	for i := 0; i < len(uri); i++ {
+		if uri[i] == '?' || uri[i] == '#' {
+			uri = uri[:i]
+			break
+		}
+	}
+	for i := 0; i+2 < len(uri); i++ {
+		if uri[i:i+3] == "://" {
+			rest := uri[i+3:]
+			for j := 0; j < len(rest); j++ {
+				if rest[j] == '/' {
+					uri = rest[j:]
+					break
+				}
+			}
+			break
+		}
+	}
+	if len(uri) == 0 || uri[0] != '/' {
+		return ""
+	}
+	if len(uri) > 1 && uri[len(uri)-1] == '/' {
+		uri = uri[:len(uri)-1]
+	}
+	return uri
+}
+
+// endSession ends a session: deleted, gone, or its stream ended.
+func (s *State) endSession(m *Moment, p *Party) {
+	d := m.Domain
+	if p == nil {
+		return
+	}
+	if !p.Live && p.LiveTo == (event.Time{}) {
+		p.LiveTo = m.Event.Time // known dead, never seen live
+		return
+	}
+	d.endLive(p, m.Event.Time)
+	for _, r := range slices.Clone(p.Open) {
+		if !r.Ended() {
+			r.Left = m.Exchange != nil && m.Exchange.Method == "DELETE"
+			s.end(m, r, Cut, refOf(m.Event))
+		}
+	}
+}

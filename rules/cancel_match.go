@@ -1,0 +1,116 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/signals"
+)
+
+// Cancels whose sender is not known, and calls that stay silent.
+
+// settle matches, once the window of a cancel is over, cancels whose sender is
+// not known against the requests that ended, and drops old cancels.
+func (f *Cancel) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
+	over := 0
+	for over < len(f.Waiting) && (end || now-f.Waiting[over].Hit.End.Time.To > f.Window+harSlack) {
+		f.learn(f.Waiting[over].Cancel.Ref.Time.From)
+		f.effect(f.Waiting[over], out)
+		over++
+	}
+	f.Waiting = slices.Delete(f.Waiting, 0, over)
+	for ; f.Settled < len(f.Cancels); f.Settled++ {
+		c := f.Cancels[f.Settled]
+		if !end && now-c.Ref.Time.To <= f.Window+harSlack {
+			break
+		}
+		if !c.Settled && !f.sent(c) && !c.Log {
+			f.learn(c.Ref.Time.From)
+			f.match(d, c, out)
+		}
+		c.Settled = true
+	}
+	if end {
+		for _, c := range f.Cancels {
+			f.silent(c, out)
+		}
+		return
+	}
+	n := 0
+	for n < f.Settled && now-f.Cancels[n].Ref.Time.To > 15*minute {
+		n++
+	}
+	if n > 0 {
+		f.forget(n)
+	}
+}
+
+// match pairs the cancels of one id whose senders are unknown, or known by
+// address only, with the requests of that id that ended in the window, one to
+// one: those whose client left or that ended without an answer first. What is
+// left over and says cancelled was ended by another party's cancel.
+func (f *Cancel) match(d *correlate.Domain, c *Cancelling, out *Sink) {
+	var group []*Cancelling
+	for _, o := range f.Cancels {
+		if o.ID.Fold() == c.ID.Fold() && !o.Settled && !f.sent(o) && !o.Log && o.Ref.Time.From <= c.Ref.Time.To+f.Window {
+			group = append(group, o)
+			o.Settled = true
+		}
+	}
+	var ended []*correlate.Request
+	for _, o := range group {
+		for _, r := range o.Others {
+			if !slices.Contains(ended, r) && r.Ended() && f.within(o, r) {
+				ended = append(ended, r)
+			}
+		}
+		for _, r := range o.Gone {
+			if !slices.Contains(ended, r) {
+				ended = append(ended, r)
+			}
+		}
+		if o.Own != nil && o.Own.Ended() && f.within(o, o.Own) && !slices.Contains(ended, o.Own) {
+			ended = append(ended, o.Own)
+		}
+	}
+	slices.SortStableFunc(ended, func(a, b *correlate.Request) int { return unansweredFirst(a) - unansweredFirst(b) })
+	if len(ended) <= len(group) {
+		return
+	}
+	for _, r := range ended[len(group):] {
+		u := f.Usual[r.Method+" "+r.Tool]
+		if !r.SaysCancelled() || u != nil && u.Cancelled || r.OwnCancel != (event.Time{}) || f.shutdown(r) {
+			continue
+		}
+		out.Report(f.finding(c, r, "cancelled", signals.Probable,
+			"the client of this call did not cancel it: more calls with this id ended than cancels were sent",
+			fmt.Sprintf("%d calls with this id ended on %d cancels, and this one says that it was cancelled", len(ended), len(group))))
+	}
+}
+
+func unansweredFirst(r *correlate.Request) int {
+	switch {
+	case r.Left || r.Fate == correlate.GivenUp:
+		return 0
+	case r.Fate != correlate.Answered:
+		return 1
+	case r.OwnCancel != (event.Time{}):
+		return 2
+	}
+	return 3
+}
+
+// silent reports a request that stays silent to the end of the window after a cancel of its id.
+func (f *Cancel) silent(c *Cancelling, out *Sink) {
+	if !f.sent(c) || c.Own != nil || c.Log {
+		return
+	}
+	for _, r := range c.Others {
+		if r.Ended() || r.Party == nil || !correlate.Distinct(r.Party, c.By) || !r.Party.Complete(event.ToClient, r.Sent.Time.From) {
+			continue
+		}
+		out.Report(f.finding(c, r, "silenced", signals.Possible, "the call would have been answered by now", "it stays silent from then to the end of the recording"))
+	}
+}

@@ -1,0 +1,112 @@
+package rules
+
+import (
+	"slices"
+
+	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+	"github.com/isodetect/isodetect/signals"
+)
+
+// What logs say about how a session was resolved.
+
+// resolved judges the server's own word about how it resolved a session.
+func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
+	ev, d, bound := m.Event, m.Domain, m.Party
+	if bound == nil {
+		return
+	}
+	if d.LiveCount >= 2 {
+		out.Judged(signals.FallbackResolution)
+	}
+	if !fallbackSource(ev.Resolution) {
+		return
+	}
+	live := d.Live(ev.Time, maxLive)
+	if !slices.Contains(live, bound) {
+		live = append(live, bound)
+	}
+	if len(live) < 2 {
+		out.Note(signals.NoteFallbackOwn, ev.At)
+		return
+	}
+	f.reportLog(m, bound, signals.Confirmed, "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)
+}
+
+// fallbackSource reports whether a resolution source means that the session was guessed.
+func fallbackSource(s string) bool {
+	switch s {
+	case "fallback", "latest", "last", "newest", "most_recent", "default", "first", "sole", "only", "current", "global":
+		return true
+	}
+	return false
+}
+
+// logged judges an access-like log line: what the request asked and what the answer named.
+func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
+	ev, d := m.Event, m.Domain
+	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || ev.Status >= 400 || mcp.NeedsNoSession(ev.RPC.Method) {
+		return
+	}
+	live := d.Live(ev.Time, maxLive)
+	if ev.Answered.State == event.Present {
+		p := m.Party
+		f.Named[p.ID]++
+		if f.Named[p.ID] == 1 && ev.RPC.Method == "" {
+			return // its initialize
+		}
+		if !p.Born || len(without(live, p)) == 0 {
+			return
+		}
+		out.Judged(signals.FallbackResolution)
+		f.reportLog(m, p, signals.Confirmed, "a request that named no session was answered in the name of "+p.Alias, "", out)
+		return
+	}
+	if ev.RPC.Method == mcp.ToolsCall && ev.Outcome == event.OutcomeOK && d.CreationLines > 0 && len(live) > 0 {
+		out.Judged(signals.FallbackResolution)
+		f.reportLog(m, nil, signals.Probable, "a tool call without a session succeeded in a log that shows how sessions are made",
+			"the server has no stateless branch", out)
+	}
+}
+
+func (f *Fallback) reportLog(m *correlate.Moment, bound *correlate.Party, st signals.Strength, summary, assume string, out *Sink) {
+	ev, d := m.Event, m.Domain
+	from := signals.Party{Alias: "?", Text: logSender(ev), Role: signals.Cause}
+	live := d.Live(ev.Time, maxLive)
+	parties := []signals.Party{from}
+	evidence := []signals.Evidence{here(signals.Cause, ev, nil, "resolved to a session that the request did not name")}
+	evidence[0].Party = from.Alias
+	if bound != nil {
+		parties = append(parties, party(bound, signals.Victim))
+		evidence = append(evidence, seen(signals.Victim, bound.Birth, bound, bound.Alias+" was made here, for its own client"))
+	}
+	others := without(live, bound)
+	for _, p := range others[:min(1, len(others))] {
+		parties = append(parties, party(p, signals.Context))
+		evidence = append(evidence, seen(signals.Context, p.Birth, p, p.Alias+" was live as well"))
+	}
+	if bound == nil {
+		parties = candidates(parties, live)
+	}
+	out.Report(signals.Finding{
+		Signal: signals.FallbackResolution, Variant: "log", Strength: st, Era: "legacy", Parties: parties, RequestIDs: idList(ev.RPC.ID),
+		Method: ev.RPC.Method, Tool: ev.RPC.Tool, First: ev.Time.From, Last: ev.Time.To, Summary: summary,
+		Because: []string{
+			summary,
+			"another session was live at that moment",
+			"so the request may act on, and read from, a session of another client",
+		},
+		Assumption: assume, Evidence: evidence,
+	})
+}
+
+func logSender(ev *event.Event) string {
+	if ev.Sender.Peer != "" {
+		return "sender at " + ev.Sender.Peer
+	}
+	if ev.Sender.Conn != "" {
+		return "sender at " + ev.Sender.Conn
+	}
+	return "unknown sender"
+}

@@ -1,0 +1,104 @@
+package rules
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+	"github.com/isodetect/isodetect/signals"
+)
+
+// Router lines of a log.
+
+// Route is a router line: progress of Origin with Token went to Target.
+type Route struct {
+	Token          mcp.ID
+	Origin, Target string
+	Ref            correlate.Ref
+}
+
+// routed judges a router line of a log.
+func (f *Token) routed(m *correlate.Moment, out *Sink) {
+	ev, d, target := m.Event, m.Domain, m.Party
+	if target == nil {
+		return
+	}
+	if holder := f.loggedHolder(m); holder != nil && target.Born {
+		f.reportLog(m, holder, "the progress line names a target session that is none of those whose requests carry the token", out)
+		return
+	}
+	if ev.Origin.State != event.Present {
+		return
+	}
+	now := Route{Token: ev.RPC.Token, Origin: ev.Origin.ID, Target: target.ID, Ref: correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}}
+	for _, o := range f.Routes {
+		if o.Token == now.Token && o.Target == now.Target && o.Origin != now.Origin && now.Ref.Time.To-o.Ref.Time.To < minute {
+			origin := now.Origin
+			if origin == target.ID {
+				origin = o.Origin
+			}
+			if from := d.Sessions[origin]; from != nil && target.Born {
+				f.reportRoute(m, from, o.Ref, out)
+			}
+			break
+		}
+	}
+	if len(f.Routes) >= 256 {
+		f.Routes = slices.Delete(f.Routes, 0, 1)
+	}
+	f.Routes = append(f.Routes, now)
+}
+
+// loggedHolder returns the request of another session that carries the token,
+// where the log shows tokens with requests and the target's carry none of it.
+func (f *Token) loggedHolder(m *correlate.Moment) *correlate.Request {
+	if m.Party.Tokens.Has(m.Event.RPC.Token) {
+		return nil
+	}
+	var holder *correlate.Request
+	for _, r := range m.Domain.Index.Find(correlate.IDKey(correlate.ByToken, m.Event.RPC.Token)) {
+		if r.OpenWithin(m.Event.Time, correlate.Grace) == correlate.No || r.Party == nil || r.Party == m.Party {
+			continue
+		}
+		if holder != nil && holder.Party != r.Party {
+			return nil
+		}
+		holder = r
+	}
+	return holder
+}
+
+func (f *Token) reportLog(m *correlate.Moment, b *correlate.Request, why string, out *Sink) {
+	ev, a := m.Event, m.Party
+	out.Judged(signals.TokenCollision)
+	out.Report(signals.Finding{
+		Signal: signals.TokenCollision, Variant: "log", Strength: signals.Confirmed, Era: "legacy",
+		Parties:    []signals.Party{party(a, signals.Cause), party(b.Party, signals.Victim)},
+		RequestIDs: ids(b), Tokens: tokens(ev.RPC.Token), Method: b.Method, Tool: b.Tool, First: ev.Time.From, Last: ev.Time.To,
+		Summary: fmt.Sprintf("the server sent progress for token %s of %s to %s", ev.RPC.Token, name(b.Party), name(a)),
+		Because: []string{why, "so the progress router is not keyed by session and token together"},
+		Evidence: []signals.Evidence{
+			seen(signals.Victim, b.Sent, b.Party, "the request that carries the token"),
+			here(signals.Cause, ev, a, "the progress is sent to "+a.Alias),
+			seen(signals.Context, a.Birth, a, a.Alias+" is created here"),
+		},
+	})
+}
+
+func (f *Token) reportRoute(m *correlate.Moment, from *correlate.Party, other correlate.Ref, out *Sink) {
+	ev, a := m.Event, m.Party
+	out.Judged(signals.TokenCollision)
+	out.Report(signals.Finding{
+		Signal: signals.TokenCollision, Variant: "log", Strength: signals.Confirmed, Era: "legacy",
+		Parties: []signals.Party{party(a, signals.Cause), party(from, signals.Victim)},
+		Tokens:  tokens(ev.RPC.Token), Method: mcp.ToolsCall, First: other.Time.From, Last: ev.Time.To,
+		Summary: fmt.Sprintf("the server sent the progress of %s and %s for token %s to one stream, that of %s", name(from), name(a), ev.RPC.Token, name(a)),
+		Because: []string{"the router lines name two origins and one target for one token", "so the progress router is keyed by the token alone"},
+		Evidence: []signals.Evidence{
+			seen(signals.Victim, other, nil, "progress of one session goes there"),
+			here(signals.Cause, ev, a, "progress of another session goes there too"),
+		},
+	})
+}
