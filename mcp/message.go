@@ -91,7 +91,7 @@ func ParseMessage(raw []byte, m *Message) error {
 			note(16, "result")
 			m.Result = value
 			if kind == jsonparser.String {
-				m.Result = quoted(raw, value)
+				m.Result = append(append([]byte{'"'}, value...), '"')
 			}
 		case "error":
 			note(32, "error")
@@ -117,15 +117,6 @@ func ParseMessage(raw []byte, m *Message) error {
 		return ErrNotRPC
 	}
 	return nil
-}
-
-// quoted widens a string value to its quotes in raw.
-func quoted(raw, value []byte) []byte {
-	off := cap(raw) - cap(value)
-	if off < 1 || off+len(value) >= len(raw) {
-		return value
-	}
-	return raw[off-1 : off+len(value)+1]
 }
 
 // methodName returns the text of a method; the known ones cost no allocation.

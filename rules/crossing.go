@@ -221,4 +221,3 @@ func (f *Crossing) wrongShape(m *correlate.Moment, out *Sink) bool {
 func sharesTransport(a, b *correlate.Request, d *correlate.Domain) bool {
 	return !unbound(a, d) && !unbound(b, d)
 }
-
