@@ -26,7 +26,9 @@ type Show struct {
 
 // Build makes the report of a result. It keeps no reference to its arguments.
 func Build(res *verdict.Result, inputs []*source.Input, opt Options) *Report {
-	b := builder{opt: opt, inputs: inputs, mask: newMasker(res, opt.Reveal)}
+	b := builder{opt: opt, inputs: inputs, mask: newMasker(res, opt.Reveal, func(f *signals.Finding) bool {
+		return opt.Show.hides(f, res.FailOn) == ""
+	})}
 	r := &Report{
 		Schema:   Schema,
 		Tool:     Tool{Name: "isodetect", Version: opt.Version},

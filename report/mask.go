@@ -36,7 +36,9 @@ const (
 // shorter ones only where a key says that they are one.
 const minBlindID = 6
 
-func newMasker(res *verdict.Result, reveal bool) *masker {
+// newMasker prepares the masks of a run. Values are compared in the findings
+// that shown tells of; session ids are known from all of them.
+func newMasker(res *verdict.Result, reveal bool, shown func(*signals.Finding) bool) *masker {
 	m := &masker{reveal: reveal, labels: map[string]string{}, given: new(int)}
 	m.sessions = sessionsOf(res.Findings)
 	if reveal {
@@ -44,6 +46,9 @@ func newMasker(res *verdict.Result, reveal bool) *masker {
 	}
 	for i := range res.Findings {
 		f := &res.Findings[i]
+		if !shown(f) {
+			continue
+		}
 		in := map[string]int{} // value → index of the evidence where it was met, plus 1
 		w := m.within(f)
 		for n, e := range f.Evidence {
