@@ -1,10 +1,10 @@
 package report
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -19,13 +19,19 @@ import (
 // label and becomes ‹…›. Labels are numbers, not hashes: a hash of a short value can be guessed.
 type masker struct {
 	reveal   bool
-	sessions []knownSession    // longest first
+	sessions knownSessions
+	own      map[string]string // alias by session id, of the finding that is masked
 	labels   map[string]string // of shared values; "" = not shown yet
 	given    *int              // how many labels were given
 	visible  map[string]bool   // tokens and URIs that the finding names openly
 }
 
-type knownSession struct{ id, alias string }
+// knownSessions are the sessions of all parties: the alias of each id, "" where it
+// has several, and the ids by their first bytes, longest first.
+type knownSessions struct {
+	alias map[string]string
+	begin map[string][]string
+}
 
 const (
 	elided = "‹…›"
@@ -67,7 +73,7 @@ func newMasker(res *verdict.Result, reveal bool, shown func(*signals.Finding) bo
 
 // sessionsOf lists the session ids of all parties. An id that has several aliases
 // (two domains may issue equal ones) shows only its hash.
-func sessionsOf(findings []signals.Finding) []knownSession {
+func sessionsOf(findings []signals.Finding) knownSessions {
 	alias := map[string]string{}
 	for i := range findings {
 		for _, p := range findings[i].Parties {
@@ -81,14 +87,16 @@ func sessionsOf(findings []signals.Finding) []knownSession {
 			alias[p.Session] = base
 		}
 	}
-	list := make([]knownSession, 0, len(alias))
-	for id, a := range alias {
-		list = append(list, knownSession{id, a})
+	begin := map[string][]string{}
+	for _, id := range slices.Sorted(maps.Keys(alias)) {
+		if len(id) >= minBlindID {
+			begin[id[:minBlindID]] = append(begin[id[:minBlindID]], id)
+		}
 	}
-	slices.SortFunc(list, func(a, b knownSession) int {
-		return cmp.Or(cmp.Compare(len(b.id), len(a.id)), cmp.Compare(a.id, b.id))
-	})
-	return list
+	for _, ids := range begin {
+		slices.SortStableFunc(ids, func(a, b string) int { return len(b) - len(a) })
+	}
+	return knownSessions{alias, begin}
 }
 
 // within returns the masker for one finding, which uses its own aliases and
@@ -102,12 +110,10 @@ func (m *masker) within(f *signals.Finding) *masker {
 	for _, u := range f.URIs {
 		w.visible[u] = true
 	}
-	w.sessions = slices.Clone(m.sessions)
-	for i := range w.sessions {
-		for _, p := range f.Parties {
-			if p.Session == w.sessions[i].id {
-				w.sessions[i].alias, _, _ = strings.Cut(p.Alias, "·")
-			}
+	w.own = map[string]string{}
+	for _, p := range f.Parties {
+		if p.Session != "" {
+			w.own[p.Session], _, _ = strings.Cut(p.Alias, "·")
 		}
 	}
 	return &w
@@ -135,10 +141,12 @@ func (m *masker) quoted(id string) string {
 	if m.reveal {
 		return id
 	}
-	for _, s := range m.sessions {
-		if s.id == id && s.alias != "" {
-			return "‹" + s.alias + "·" + digest6(id) + "›"
-		}
+	alias, ok := m.own[id]
+	if !ok {
+		alias = m.sessions.alias[id]
+	}
+	if alias != "" {
+		return "‹" + alias + "·" + digest6(id) + "›"
 	}
 	return "‹~" + digest6(id) + "›"
 }
@@ -195,17 +203,38 @@ func (m *masker) hideSessions(s string) string {
 	if m.reveal {
 		return s
 	}
-	for _, k := range m.sessions {
-		if len(k.id) < minBlindID {
+	var out strings.Builder
+	done := 0
+	for i := 0; i+minBlindID <= len(s); {
+		n, id := m.sessions.at(s[i:])
+		if n == 0 {
+			i++
 			continue
 		}
-		s = strings.ReplaceAll(s, k.id, m.quoted(k.id))
-		for n := min(len(k.id)-1, len(s)); n >= minBlindID; n-- {
-			if strings.HasSuffix(s, k.id[:n]) {
-				s = s[:len(s)-n] + m.quoted(k.id)
-				break
-			}
+		out.WriteString(s[done:i])
+		out.WriteString(m.quoted(id))
+		i += n
+		done = i
+	}
+	if done == 0 {
+		return s
+	}
+	out.WriteString(s[done:])
+	return out.String()
+}
+
+// at returns the session id that s begins with, and how many bytes of it are
+// there: fewer than all where the end of s cuts it. 0 = none.
+func (k knownSessions) at(s string) (n int, id string) {
+	for _, id := range k.begin[s[:minBlindID]] {
+		if strings.HasPrefix(s, id) {
+			return len(id), id
 		}
 	}
-	return s
+	for _, id := range k.begin[s[:minBlindID]] {
+		if strings.HasPrefix(id, s) {
+			return len(s), id
+		}
+	}
+	return 0, ""
 }

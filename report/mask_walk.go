@@ -295,10 +295,8 @@ func (w *walker) tokens(s string, words bool) {
 }
 
 func (w *walker) hidden(tok string) string {
-	for _, k := range w.m.sessions {
-		if k.id == tok {
-			return w.m.quoted(tok)
-		}
+	if _, ok := w.m.sessions.alias[tok]; ok {
+		return w.m.quoted(tok)
 	}
 	return w.label(tok)
 }

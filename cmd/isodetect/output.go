@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 
@@ -38,6 +39,11 @@ func parseOutputs(specs, inputs []string) (outputs, error) {
 		}
 		if err := notAnInput(file, inputs); err != nil {
 			return nil, err
+		}
+		for _, o := range outs {
+			if file != "" && filepath.Clean(o.file) == filepath.Clean(file) {
+				return nil, fmt.Errorf("cannot write two reports to %s: give each its own file", file)
+			}
 		}
 		outs = append(outs, output{format, file})
 	}
