@@ -29,7 +29,10 @@ func (p *parser) access() bool {
 	}
 	e := p.emit(event.RequestDone)
 	e.Status, e.HTTPMethod = int(status), p.name(method)
-	e.Time.Moment = event.MomentEnd
+	if e.Time.Moment = p.forms.moment; e.Time.Moment == event.MomentExact {
+		e.Time.Moment = event.MomentEnd
+	}
+	p.startKey(e)
 	if status >= 400 {
 		e.Outcome = event.OutcomeError
 	}
@@ -49,6 +52,10 @@ func (p *parser) access() bool {
 	}
 	p.outcome(e)
 	e.Sender.UserAgent = p.name(r.text(r.get(slotUserAgent)))
+	if e.Asked.State == event.Absent && e.Answered.State == event.Present && e.RPC.Method == "" && e.Time.To != 0 && p.forms.doubled() {
+		p.stats.Note("lines that stand twice, byte for byte, were read once: a doubled initialize would look like a request without a session")
+		p.queue = p.queue[:len(p.queue)-1]
+	}
 	return true
 }
 

@@ -21,8 +21,16 @@ func (p *parser) record() {
 			p.said = s
 		}
 	}
-	p.process()
+	tpl := p.template()
+	if tpl == unclaimed {
+		p.process()
+	}
 	switch {
+	case tpl == silent:
+		return
+	case p.forms.told.super.all:
+		p.broadcast()
+		return
 	case p.said.resolved():
 		p.mcp = true
 		p.sessionResolved(p.presented())

@@ -93,9 +93,9 @@ var keySlots = func() map[string]slot {
 		slotThrough: {"fields", "context", "ctx", "data", "meta", "metadata", "attributes", "attrs", "labels", "extra", "record", "details", "properties", "state"},
 		slotInside: {"mcp", "rpc", "jsonrpcrequest", "req", "reqheaders", "res", "resheaders", "request", "requestheaders", "response", "responseheaders",
 			"resp", "respheaders", "http", "httprequest", "httpresponse", "process", "service", "serviceinstance", "k8s", "k8spod", "kubernetes",
-			"clientinfo", "network", "url", "isodetect", "useragent", "mcpclient"},
+			"clientinfo", "network", "isodetect", "mcpclient"},
 
-		slotTime: {"time", "ts", "timestamp", "asctime", "t", "datetime", "date", "eventtime", "msec", "startutc"},
+		slotTime: {"time", "ts", "timestamp", "asctime", "t", "datetime", "date", "eventtime", "msec", "startutc", "starttime"},
 		// The path of @timestamp is "timestamp".
 		slotMessage:  {"msg", "message", "shortmessage"},
 		slotEvent:    {"event", "eventname", "evt", "eventtype"},
@@ -161,7 +161,7 @@ var keySlots = func() map[string]slot {
 		slotProtocol:      {"protocol", "protocolversion", "mcpprotocolversion", "reqheadersmcpprotocolversion", "requestheadersmcpprotocolversion"},
 
 		slotStatus: {"status", "statuscode", "httpstatus", "httpstatuscode", "resstatuscode", "resstatus", "responsestatus", "responsestatuscode",
-			"httpresponsestatus", "httpresponsestatuscode", "downstreamstatus"},
+			"httpresponsestatus", "httpresponsestatuscode", "downstreamstatus", "responsecode"},
 		slotOutcome:   {"outcome", "isodetectoutcome", "result"},
 		slotError:     {"error", "err", "rpcerror", "errormessage", "errmessage", "errormsg", "errortype"},
 		slotErrorCode: {"errorcode", "rpcerrorcode", "errcode", "rpcresponsestatuscode"},

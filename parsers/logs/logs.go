@@ -30,8 +30,8 @@ func Formats() []source.Format {
 			Sniff:   sniffLogfmt, Open: open,
 		},
 		{
-			Name: "text", Title: "running text of a server log", Checked: "docs",
-			Carries: "fallback_resolution where the log says session_resolved, and the sessions that it names",
+			Name: "text", Title: "text of a server or proxy: access logs, consoles of SDKs, running text", Checked: "real",
+			Carries: "fallback_resolution where request and response session headers are logged or the log says session_resolved; the sessions that it names",
 			Sniff:   sniffText, Open: open,
 		},
 	}

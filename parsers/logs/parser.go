@@ -33,6 +33,7 @@ type parser struct {
 	headers bool // request headers that hold a session id are logged: a dump without one had none
 	targets bool // lines about deliveries name their target
 	native  nativeState
+	forms   formState // of the lines of running text
 
 	// Of the current line.
 	base event.Event // time, address, domain
@@ -44,10 +45,20 @@ func newParser(stats *source.Stats, opt source.Options) *parser {
 	return &parser{stats: stats, opt: opt}
 }
 
-// line reads one line. Its events are in p.queue until the next line.
+// line reads one line. Its events are in p.queue until the next line, behind
+// those of a record of several lines that ends with it or before it.
 func (p *parser) line(b []byte, at event.Address) (f fate, why string) {
-	r := &p.rec
+	if f, done := p.join(b, at); done {
+		return f, ""
+	}
+	return p.single(b, at)
+}
+
+// single reads one line that is a record of its own.
+func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
+	r, before := &p.rec, len(p.queue)
 	r.reset()
+	p.forms.begin(b)
 	if trimmed := bytes.TrimLeft(b, " \t"); len(trimmed) > 0 && trimmed[0] == '{' {
 		b = trimmed
 	}
@@ -72,11 +83,11 @@ func (p *parser) line(b []byte, at event.Address) (f fate, why string) {
 	} else {
 		p.record()
 	}
-	if len(p.queue) == 0 {
+	if len(p.queue) == before {
 		return ignored, ""
 	}
 	excerpt := cutLine(b)
-	for i := range p.queue {
+	for i := before; i < len(p.queue); i++ {
 		p.queue[i].Excerpt = excerpt
 	}
 	return used, ""
@@ -113,7 +124,7 @@ func (p *parser) text(b []byte) bool {
 			return false
 		}
 	}
-	return p.rec.readText(b, p.opt.AssumeUTCOffset)
+	return p.readText(b)
 }
 
 // stamp fills what all events of the line have in common.
@@ -124,7 +135,7 @@ func (p *parser) stamp(at event.Address) {
 			if !st.zoned && !p.opt.ZoneGiven {
 				p.stats.Note("times have no zone and were read as UTC; --assume-tz says which zone they are in")
 			}
-			p.base.Time = event.At(st.ns)
+			p.base.Time = p.when(p.rec.text(t), st)
 			p.stats.Stamp(st.ns)
 			return
 		}

@@ -51,6 +51,9 @@ func (r *reader) line() error {
 		stats.Bad(at, "line is longer than 64 MiB and was skipped")
 		return nil
 	case err != nil:
+		if r.parser.flush() {
+			return nil
+		}
 		return err
 	}
 	stats.Records++

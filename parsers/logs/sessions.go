@@ -19,6 +19,9 @@ func (p *parser) session(v value) event.Session {
 	if p.rec.textual {
 		t = bytes.TrimRight(t, ",;")
 	}
+	if len(t) >= 2 && t[0] == '"' && t[len(t)-1] == '"' { // tracing prints values for debugging, with their quotes
+		t = t[1 : len(t)-1]
+	}
 	if len(t) == 0 {
 		return event.Session{}
 	}

@@ -8,10 +8,14 @@ import (
 // that loggers put in front, a message, and pairs or one JSON object behind it.
 // It reports whether anything was found that may tell about a session.
 func (r *record) readText(b []byte, offset int) bool {
-	if len(b) > maxText || wrapped(b) || bytes.Contains(b, []byte(" HTTP/")) {
+	if len(b) > maxText || wrapped(b) || requestLine(b) {
 		return false
 	}
-	i := r.prefix(b, offset)
+	return r.readMessage(b, r.prefix(b, offset))
+}
+
+// readMessage reads what stands behind the prefix, which ends at b[i].
+func (r *record) readMessage(b []byte, i int) bool {
 	if i == 0 && !plainStart(b) {
 		return false
 	}
@@ -138,17 +142,41 @@ func prefixWord(b []byte) int {
 	if k := bytes.LastIndexByte(w[:len(w)-1], ':'); k > 0 && level(w) {
 		return k + 1 // LEVEL:logger:Message
 	}
+	if exception(w) {
+		return 0 // what follows is its message, and no logger wrote it
+	}
 	switch {
-	case level(w), len(bytes.Trim(w, "-|")) == 0, digits(w, 0, len(w)):
+	case level(w), clock(w), dashes(w), digits(w, 0, len(w)):
 		return end
 	case w[len(w)-1] == ':' && len(w) > 1 && !mentionsSession(w):
 		return end // "logger:"
-	case bytes.IndexByte(w[:len(w)-1], '.') > 0 && bytes.IndexByte(w, '/') < 0 && !mentionsSession(w) && w[len(w)-1] != '.':
+	case bytes.IndexByte(w[:len(w)-1], '.') > 0 && bytes.IndexByte(w, '/') < 0 && (!mentionsSession(w) || bytes.HasPrefix(b[end:], []byte(" - "))) && w[len(w)-1] != '.':
 		return end // a dotted logger name, or file.go:12
 	case bytes.IndexByte(w, '/') > 0 && bytes.IndexByte(w, ':') > 0 && !mentionsSession(w):
 		return end // path/file.go:12
 	}
 	return 0
+}
+
+func dashes(w []byte) bool {
+	for _, c := range w {
+		if c != '-' && c != '|' {
+			return false
+		}
+	}
+	return true
+}
+
+// exception reports the class of an error in front of its message.
+func exception(w []byte) bool {
+	w = bytes.TrimSuffix(w, []byte(":"))
+	return len(w) > 5 && (bytes.HasSuffix(w, []byte("Exception")) || bytes.HasSuffix(w, []byte("Error")))
+}
+
+// clock reports 10:20PM, as the console of zerolog prints the time.
+func clock(w []byte) bool {
+	n := len(w)
+	return (n == 6 || n == 7) && w[n-1] == 'M' && (w[n-2] == 'A' || w[n-2] == 'P') && w[n-5] == ':' && digits(w, 0, n-5) && digits(w, n-4, 2)
 }
 
 func level(w []byte) bool {

@@ -1,0 +1,261 @@
+package logs
+
+import (
+	"bytes"
+	"strconv"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
+)
+
+// The loggers of python-sdk 1.x and 2.x and of fastmcp (FORMATS A1, A3), through
+// any formatter: logging.basicConfig, asctime, rich, python-json-logger, structlog, loguru.
+
+// pythonState is what a python server said a moment ago.
+type pythonState struct {
+	fresh   string // a session that was created and has not been answered for yet
+	many    bool   // there are several, so that it is not known whose answer comes next
+	refused string // one whose first request the access log shows as refused
+}
+
+var pythonTemplates = []template{
+	{begins: "Created new transport with session ID: ", read: pythonCreated},
+	{begins: "Created new session with ID: ", read: pythonSSECreated},
+	{begins: "StreamableHTTP session manager started", read: pythonStarted},
+	{begins: "Processing request of type ", read: pythonType},
+	{begins: "Dispatching ", holds: " of type ", read: nothingMore}, // follows "Processing"
+	{begins: "Request ", holds: " cancelled - duplicate response suppressed", read: pythonCancelled},
+	{begins: "Terminating session: ", read: pythonTerminating},
+	{begins: "Rejected request with unknown or expired session ID: ", read: pythonUnknown},
+	{begins: "Rejecting request for session ", read: nothingMore},
+	{begins: "Received JSON: b", read: pythonReceived},
+	{begins: "Session already exists, handling request directly", read: nothingMore},
+	{begins: "Creating new transport", read: nothingMore},
+	{begins: "Added session: ", read: forgeAdded},
+	{begins: "Stored capabilities for session ", read: forgeCapabilities},
+	{begins: "Stateless mode: Creating new transport", read: pythonStateless},
+	{begins: "Started server process [", read: pythonStarted},
+	{begins: "Starting MCP server '", read: fastmcpStarting},
+}
+
+// pythonCreated remembers the session: the SDK makes one for every request without
+// a header, also for those that it then answers with 400 (WIRE, TS 4). Such a
+// creation is no initialize.
+func pythonCreated(p *parser, rest []byte) verdict {
+	s := &p.forms.told.python
+	s.many = s.fresh != ""
+	s.fresh = p.name(firstWord(rest))
+	p.mcp = true
+	return filled
+}
+
+// refusedCreation looks at the first answer behind a creation.
+func (p *parser) refusedCreation(method, status []byte) {
+	s := &p.forms.told.python
+	if s.fresh == "" || string(method) != "POST" {
+		return
+	}
+	if status[0] == '4' && !s.many {
+		s.refused = s.fresh
+	}
+	s.fresh, s.many = "", false
+}
+
+// pythonRefused takes a creation back.
+func (p *parser) pythonRefused(id string) {
+	p.emit(event.SessionClosed).Answered = event.Named(id)
+}
+
+// pythonSSECreated folds the two spellings of one id of the SSE transport: the log
+// prints a UUID, the URL carries its 32 digits.
+func pythonSSECreated(p *parser, rest []byte) verdict {
+	id := firstWord(rest)
+	if len(id) != 36 || !idShape(id) {
+		return unclaimed
+	}
+	var hex [32]byte
+	n := 0
+	for _, c := range id {
+		if c != '-' {
+			hex[n] = c | 0x20
+			n++
+		}
+	}
+	p.mcp = true
+	p.sessionCreated(event.Named(p.name(hex[:])))
+	return silent
+}
+
+func pythonStateless(p *parser, _ []byte) verdict {
+	p.mcp = true
+	p.emit(event.Stateless)
+	return silent
+}
+
+// fastmcpStarting reads "'notes' with transport 'http' (stateless) on http://…".
+func fastmcpStarting(p *parser, rest []byte) verdict {
+	p.mcp = true
+	p.emit(event.ProcessStart)
+	if has(rest, "' (stateless)") {
+		p.emit(event.Stateless)
+	}
+	if has(rest, "with transport 'stdio'") {
+		p.emit(event.Stdio)
+	}
+	return silent
+}
+
+func pythonStarted(p *parser, _ []byte) verdict {
+	p.mcp = true
+	p.emit(event.ProcessStart)
+	return silent
+}
+
+// pythonType reads the class of a request. The line names neither session nor id.
+func pythonType(p *parser, rest []byte) verdict {
+	method, note := methodOfType(firstWord(rest))
+	if method == "" {
+		return silent
+	}
+	p.mcp = true
+	e := p.emit(event.Message)
+	e.Dir, e.RPC.Method, e.RPC.Kind = event.ToServer, method, mcp.KindRequest
+	if note {
+		e.RPC.Kind = mcp.KindNotification
+	}
+	return silent
+}
+
+// pythonCancelled reads "Request 7 cancelled - duplicate response suppressed".
+func pythonCancelled(p *parser, rest []byte) verdict {
+	id, tail, _ := bytes.Cut(rest, []byte(" "))
+	if !bytes.HasPrefix(tail, []byte("cancelled - duplicate response suppressed")) {
+		return unclaimed
+	}
+	p.mcp = true
+	e := p.emit(event.CancelledBy)
+	e.Outcome, e.Loss = event.OutcomeCancelled, e.Loss|event.LossIDType
+	if integer(id) {
+		e.RPC.ID = mcp.NewID(id)
+	} else {
+		e.RPC.ID = mcp.StringID(string(id))
+	}
+	return silent
+}
+
+func pythonTerminating(p *parser, rest []byte) verdict {
+	p.mcp = true
+	if string(firstWord(rest)) == "None" {
+		p.emit(event.Stateless)
+		return silent
+	}
+	p.emit(event.SessionClosed).Answered = event.Named(p.name(firstWord(rest)))
+	return silent
+}
+
+// pythonUnknown reads the refusal of a session that is not there (any more).
+func pythonUnknown(p *parser, rest []byte) verdict {
+	id := firstWord(rest)
+	if len(id) == 0 {
+		return silent
+	}
+	p.mcp = true
+	e := p.emit(event.RequestDone)
+	e.Asked, e.Status, e.Outcome = event.Named(p.name(id)), 404, event.OutcomeError
+	if len(id) >= 64 { // the log cuts it there
+		e.Asked = event.Session{}
+	}
+	return silent
+}
+
+// pythonReceived reads the body of a POST of the SSE transport, printed as Python
+// bytes. Its session stands in another line, between which others may come.
+func pythonReceived(p *parser, rest []byte) verdict {
+	if len(rest) < 3 || rest[0] != '\'' && rest[0] != '"' || rest[len(rest)-1] != rest[0] {
+		return silent
+	}
+	body, ok := pythonBytes(rest[1 : len(rest)-1])
+	if !ok {
+		return silent
+	}
+	p.mcp = true
+	p.bodyOf(body, event.ToServer)
+	return silent
+}
+
+// pythonBytes undoes the escapes of a bytes literal.
+func pythonBytes(b []byte) (out []byte, ok bool) {
+	for i := 0; i < len(b); i++ {
+		if b[i] != '\\' {
+			out = append(out, b[i])
+			continue
+		}
+		if i++; i >= len(b) {
+			return nil, false
+		}
+		switch c := b[i]; c {
+		case 'n':
+			out = append(out, '\n')
+		case 'r':
+			out = append(out, '\r')
+		case 't':
+			out = append(out, '\t')
+		case 'x':
+			if i+2 >= len(b) {
+				return nil, false
+			}
+			v, err := strconv.ParseUint(string(b[i+1:i+3]), 16, 8)
+			if err != nil {
+				return nil, false
+			}
+			out = append(out, byte(v))
+			i += 2
+		default:
+			out = append(out, c)
+		}
+	}
+	return out, true
+}
+
+// forgeAdded reads the registry of IBM context-forge (FORMATS §3).
+func forgeAdded(p *parser, rest []byte) verdict {
+	if id := firstWord(rest); len(id) >= 8 {
+		p.mcp = true
+		p.sessionCreated(event.Named(p.name(id)))
+	}
+	return silent
+}
+
+// forgeCapabilities reads "ID: {'roots': {…}}", a Python dict.
+func forgeCapabilities(p *parser, rest []byte) verdict {
+	id, dict, ok := bytes.Cut(rest, []byte(": "))
+	j := inspect{in: dict}
+	if !ok || len(id) < 8 || len(dict) == 0 || dict[0] != '{' || !j.value(0) {
+		return silent
+	}
+	p.mcp = true
+	e := p.emit(event.SessionCreated)
+	e.Answered = event.Named(p.name(id))
+	e.RPC.Caps, e.RPC.CapsKnown = mcp.ParseCaps(j.out), true
+	return silent
+}
+
+// fastmcpProbe: … event=request_start method=tools/call source=client … payload=….
+func fastmcpProbe(b []byte, quote int) bool {
+	k := bytes.IndexByte(b[:min(len(b), 160)], '=')
+	return k >= 5 && string(b[k-5:k]) == "event" && (bytes.HasPrefix(b[k+1:], []byte("request_")) || bytes.HasPrefix(b[k+1:], []byte("notification_")))
+}
+
+// readFastmcp reads the line up to payload and error, which are not quoted and hold
+// what a client sent.
+func readFastmcp(p *parser, b []byte) verdict {
+	for _, free := range [...]string{" payload=", " error="} {
+		if k := bytes.Index(b, []byte(free)); k >= 0 {
+			b = b[:k]
+		}
+	}
+	if !p.rec.readText(b, p.opt.AssumeUTCOffset) {
+		return silent
+	}
+	return filled
+}
