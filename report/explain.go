@@ -85,6 +85,9 @@ func Formats(w io.Writer, formats []source.Format, st Style) error {
 		p.line(p.bold.Render(f.Name), "  ", f.Title)
 		p.para("  carries  ", f.Carries, lipgloss.Style{})
 		p.para("  checked  ", checked(f.Checked), lipgloss.Style{})
+		for _, form := range f.Forms {
+			p.para("  form     ", form.Name+": "+form.Title+". Carries "+form.Carries+"; checked "+checked(form.Checked)+".", lipgloss.Style{})
+		}
 	}
 	p.blank()
 	p.para("", "Formats are recognised by content, after gzip, zstd and bzip2. --input-format FORMAT overrides.", p.dim)

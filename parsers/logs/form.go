@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/source"
 )
 
 // verdict is what a form or a template makes of a line.
@@ -45,25 +46,18 @@ var textForms = [...]textForm{
 	{"nginx-error", "nginx error log", "nothing", "real", nginxErrorProbe, readNothing},
 }
 
-// Form describes one form of text for the list of formats.
-type Form struct {
-	Name, Title string
-	Checked     string // as in source.Format
-	Yields      string // what the events of its lines say
-}
-
 // Forms lists the forms of text that are told apart, in no order that matters.
-func Forms() []Form {
-	out := []Form{
-		{"rich", "rich console of python-sdk and fastmcp, also folded at 80 columns and on a terminal", "real", "sessions made and ended, methods"},
-		{"python", "python-sdk and fastmcp through logging, structlog, loguru, python-json-logger", "docs", "sessions made and ended, methods, ids of cancelled requests, session_resolved"},
-		{"console", "console.log and util.inspect of the TypeScript examples, mcp-use", "docs", "sessions with their capabilities, requests without a session"},
-		{"dotnet", "two-line console of .NET (csharp-sdk)", "docs", "methods, cancelled ids, server requests with their session"},
-		{"java", "logback and Spring Boot (java-sdk, Spring AI)", "docs", "capabilities, methods and ids, subscriptions with their session"},
+func Forms() []source.Form {
+	out := []source.Form{
+		{Name: "rich", Title: "rich console of python-sdk and fastmcp, also folded at 80 columns and on a terminal", Checked: "real", Carries: "sessions made and ended, methods"},
+		{Name: "python", Title: "python-sdk and fastmcp through logging, structlog, loguru, python-json-logger", Checked: "docs", Carries: "sessions made and ended, methods, ids of cancelled requests, session_resolved"},
+		{Name: "console", Title: "console.log and util.inspect of the TypeScript examples, mcp-use", Checked: "docs", Carries: "sessions with their capabilities, requests without a session"},
+		{Name: "dotnet", Title: "two-line console of .NET (csharp-sdk)", Checked: "docs", Carries: "methods, cancelled ids, server requests with their session"},
+		{Name: "java", Title: "logback and Spring Boot (java-sdk, Spring AI)", Checked: "docs", Carries: "capabilities, methods and ids, subscriptions with their session"},
 	}
 	for i := range textForms {
 		f := &textForms[i]
-		out = append(out, Form{f.name, f.title, f.checked, f.yields})
+		out = append(out, source.Form{Name: f.name, Title: f.title, Checked: f.checked, Carries: f.yields})
 	}
 	return out
 }

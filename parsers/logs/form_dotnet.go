@@ -63,7 +63,8 @@ func dotnetMore(q *pending, line []byte) belongs {
 // server and client, which are no session; the session that the SDK names in the
 // line about its birth is a private one that never is on the wire.
 func dotnetMessage(p *parser, rest []byte) verdict {
-	client, body, ok := bytes.Cut(rest, []byte("Client ("))
+	var client []byte
+	_, body, ok := bytes.Cut(rest, []byte("Client ("))
 	if ok {
 		k := bytes.IndexByte(body, ')')
 		if k < 0 {
@@ -71,7 +72,6 @@ func dotnetMessage(p *parser, rest []byte) verdict {
 		}
 		client, body = body[:k], bytes.TrimSpace(body[k+1:])
 	} else {
-		client = nil
 		k := bytes.IndexByte(rest, ')')
 		if k < 0 {
 			return silent

@@ -32,6 +32,7 @@ func Formats() []source.Format {
 		{
 			Name: "text", Title: "text of a server or proxy: access logs, consoles of SDKs, running text", Checked: "real",
 			Carries: "fallback_resolution where request and response session headers are logged or the log says session_resolved; the sessions that it names",
+			Forms:   Forms(),
 			Sniff:   sniffText, Open: open,
 		},
 	}

@@ -15,6 +15,7 @@ type Format struct {
 	Title   string // one line for `isodetect formats`
 	Checked string // "real": the fixture was written by the real tool; "docs": from documentation only
 	Carries string // which signals it can carry, one line for `isodetect formats`
+	Forms   []Form // shapes of lines within the format that are told apart, for `isodetect formats`
 	Group   bool   // all inputs of this format in one run are one recording and are opened together
 
 	// Sniff scores how sure the beginning of an input is of this format: 0 = not, 100 = certain.
@@ -23,6 +24,13 @@ type Format struct {
 
 	// Open starts reading. For a format without Group, len(in) is 1.
 	Open func(in []*Input, opt Options) (Reader, error)
+}
+
+// Form is one shape of lines within a format.
+type Form struct {
+	Name, Title string
+	Checked     string // as in Format
+	Carries     string // what its lines tell
 }
 
 // Options is what a user may say about inputs.
