@@ -13,13 +13,13 @@ import (
 // request of another one that has the same id.
 type Cancel struct {
 	Window  int64
-	Cancels []*Cancelling            // recent, in order, with other requests of their id in flight
-	Settled int                      // how many of Cancels are settled, from the front
-	Lines   []*Cancelling            // recent cancels of a log, in order
-	Hits    map[uint64][]*Cancelling // Cancels by the Seq of the other requests they may have hit
-	Waiting []Effect                 // ends in the window of a cancel, until it is over
-	Learned int                      // how many of Ends have told how calls of their tool end
-	Ends    []*correlate.Request     // requests that ended recently, for the guard against a shutdown
+	Cancels []*Cancelling                   // recent, in order, with other requests of their id in flight
+	Settled int                             // how many of Cancels are settled, from the front
+	Lines   []*Cancelling                   // recent cancels of a log, in order
+	ByID    map[correlate.Key][]*Cancelling // Cancels by their id, in order
+	Waiting []Effect                        // ends in the window of a cancel, until it is over
+	Learned int                             // how many of Ends have told how calls of their tool end
+	Ends    []*correlate.Request            // requests that ended recently, for the guard against a shutdown
 	Usual   map[string]*Usual
 	Doubts  []Doubt // findings that rise if the canceller's own request runs on
 }
@@ -33,14 +33,13 @@ type Cancelling struct {
 	Own      *correlate.Request // the canceller's own request with this id that was open
 	Ref      correlate.Ref
 	Reason   string
-	Others   []*correlate.Request // other requests with this id in flight then
 	Gone     []*correlate.Request // sender unknown: requests with this id whose client had left a moment before
 	Log      bool
 	Settled  bool // its window is over and the leftovers were matched
 }
 
 func newCancel(o Options) Detector {
-	return &Cancel{Window: o.CancelWindow, Usual: map[string]*Usual{}, Hits: map[uint64][]*Cancelling{}}
+	return &Cancel{Window: o.CancelWindow, Usual: map[string]*Usual{}, ByID: map[correlate.Key][]*Cancelling{}}
 }
 
 // keepCancels bounds how long and how many cancels are kept.
@@ -86,50 +85,52 @@ func (f *Cancel) cancel(m *correlate.Moment, out *Sink) {
 	if c.Own == nil && f.sent(c) {
 		c.Own = justEnded(c.By, c.ID, ev.Time)
 	}
-	for _, r := range d.Index.Find(correlate.IDKey(correlate.ByID, c.ID)) {
-		if r.Dir != event.ToServer || r.Era == mcp.EraModern || r == c.Own || r.Party == c.By && f.sent(c) {
-			continue
-		}
-		if r.InFlight(ev.Time) != correlate.No || ev.At.Unit == event.UnitEntry && r.OpenWithin(ev.Time, harSlack) != correlate.No {
-			c.Others = append(c.Others, r)
-		} else if !f.sent(c) && leftBefore(r, ev.Time) {
-			c.Gone = append(c.Gone, r)
-		}
-	}
 	if c.Log {
 		if len(f.Lines) >= 256 {
 			f.Lines = slices.Delete(f.Lines, 0, 1)
 		}
 		f.Lines = append(f.Lines, c)
 	}
-	if len(c.Others) == 0 {
+	same := d.Index.Find(correlate.IDKey(correlate.ByID, c.ID))
+	if !slices.ContainsFunc(same, func(r *correlate.Request) bool { return f.mayHit(c, r) }) {
 		return
 	}
-	if !c.Log && !f.sent(c) || slices.ContainsFunc(c.Others, func(r *correlate.Request) bool { return correlate.Distinct(r.Party, c.By) }) {
+	if !c.Log && !f.sent(c) || slices.ContainsFunc(same, func(r *correlate.Request) bool { return correlate.Distinct(r.Party, c.By) && f.mayHit(c, r) }) {
 		out.Judged(signals.CancellationCrosstalk)
+	}
+	for _, r := range same {
+		if !f.sent(c) && len(c.Gone) < maxGone && leftBefore(r, ev.Time) && !f.mayHit(c, r) {
+			c.Gone = append(c.Gone, r)
+		}
+		if f.sent(c) && ev.At.Unit == event.UnitEntry && r.Ended() && f.mayHit(c, r) { // HAR: the answer may stand up to 2 ms before the cancel
+			f.wait(Effect{Cancel: c, Hit: r})
+		}
 	}
 	if len(f.Cancels) >= keepCancels {
 		f.forget(1)
 	}
 	f.Cancels = append(f.Cancels, c)
-	for _, r := range c.Others {
-		f.Hits[r.Seq] = append(f.Hits[r.Seq], c)
+	k := correlate.IDKey(correlate.ByID, c.ID)
+	f.ByID[k] = append(f.ByID[k], c)
+}
+
+const maxGone = 64
+
+// mayHit reports whether a cancel may have hit a request that is not its
+// sender's own: one with its id that was in flight then.
+func (f *Cancel) mayHit(c *Cancelling, r *correlate.Request) bool {
+	if r.Dir != event.ToServer || r.Era == mcp.EraModern || r == c.Own || r.Party == c.By && f.sent(c) {
+		return false
 	}
-	for _, r := range c.Others { // HAR: the answer may stand up to 2 ms before the cancel
-		if r.Ended() && f.sent(c) {
-			f.wait(Effect{Cancel: c, Hit: r})
-		}
-	}
+	return r.InFlight(c.Ref.Time) != correlate.No || c.Ref.At.Unit == event.UnitEntry && r.OpenWithin(c.Ref.Time, harSlack) != correlate.No
 }
 
 // forget drops the n oldest cancels.
 func (f *Cancel) forget(n int) {
 	for _, c := range f.Cancels[:n] {
-		for _, r := range c.Others {
-			f.Hits[r.Seq] = slices.DeleteFunc(f.Hits[r.Seq], func(o *Cancelling) bool { return o == c })
-			if len(f.Hits[r.Seq]) == 0 {
-				delete(f.Hits, r.Seq)
-			}
+		k := correlate.IDKey(correlate.ByID, c.ID)
+		if f.ByID[k] = f.ByID[k][1:]; len(f.ByID[k]) == 0 { // the oldest of its id
+			delete(f.ByID, k)
 		}
 	}
 	f.Cancels = slices.Delete(f.Cancels, 0, n)

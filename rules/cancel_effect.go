@@ -39,8 +39,8 @@ type Doubt struct {
 // ended takes a request whose fate was decided, and holds it against the recent cancels.
 func (f *Cancel) ended(m *correlate.Moment, r *correlate.Request, out *Sink) {
 	f.remember(r)
-	for _, c := range f.Hits[r.Seq] {
-		if c.Log == (r.Exchange != nil) {
+	for _, c := range f.ByID[correlate.IDKey(correlate.ByID, r.ID)] {
+		if c.Log == (r.Exchange != nil) || !f.mayHit(c, r) {
 			continue
 		}
 		if f.within(c, r) && f.sent(c) && r.Party != nil && r.Party.Kind != correlate.ByAddress {
@@ -118,7 +118,7 @@ func (f *Cancel) usual(r *correlate.Request) {
 
 // near reports whether a cancel of that id stands in the window before the end of r.
 func (f *Cancel) near(r *correlate.Request) bool {
-	return slices.ContainsFunc(f.Hits[r.Seq], func(c *Cancelling) bool { return f.within(c, r) })
+	return slices.ContainsFunc(f.ByID[correlate.IDKey(correlate.ByID, r.ID)], func(c *Cancelling) bool { return f.within(c, r) && f.mayHit(c, r) })
 }
 
 // shutdown reports whether requests with other ids were ended around the same

@@ -34,7 +34,7 @@ func (f *Cancel) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 	}
 	if end {
 		for _, c := range f.Cancels {
-			f.silent(c, out)
+			f.silent(d, c, out)
 		}
 		return
 	}
@@ -53,26 +53,32 @@ func (f *Cancel) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 // left over and says cancelled was ended by another party's cancel.
 func (f *Cancel) match(d *correlate.Domain, c *Cancelling, out *Sink) {
 	var group []*Cancelling
-	for _, o := range f.Cancels {
+	for _, o := range f.ByID[correlate.IDKey(correlate.ByID, c.ID)] {
 		if o.ID.Fold() == c.ID.Fold() && !o.Settled && !f.sent(o) && !o.Log && o.Ref.Time.From <= c.Ref.Time.To+f.Window {
 			group = append(group, o)
 			o.Settled = true
 		}
 	}
 	var ended []*correlate.Request
+	seen := map[*correlate.Request]bool{}
+	add := func(r *correlate.Request) {
+		if !seen[r] {
+			seen[r] = true
+			ended = append(ended, r)
+		}
+	}
+	same := d.Index.Find(correlate.IDKey(correlate.ByID, c.ID))
 	for _, o := range group {
-		for _, r := range o.Others {
-			if !slices.Contains(ended, r) && r.Ended() && f.within(o, r) {
-				ended = append(ended, r)
+		for _, r := range same {
+			if !seen[r] && r.Ended() && f.within(o, r) && f.mayHit(o, r) {
+				add(r)
 			}
 		}
 		for _, r := range o.Gone {
-			if !slices.Contains(ended, r) {
-				ended = append(ended, r)
-			}
+			add(r)
 		}
-		if o.Own != nil && o.Own.Ended() && f.within(o, o.Own) && !slices.Contains(ended, o.Own) {
-			ended = append(ended, o.Own)
+		if o.Own != nil && o.Own.Ended() && f.within(o, o.Own) {
+			add(o.Own)
 		}
 	}
 	slices.SortStableFunc(ended, func(a, b *correlate.Request) int { return unansweredFirst(a) - unansweredFirst(b) })
@@ -103,12 +109,12 @@ func unansweredFirst(r *correlate.Request) int {
 }
 
 // silent reports a request that stays silent to the end of the window after a cancel of its id.
-func (f *Cancel) silent(c *Cancelling, out *Sink) {
+func (f *Cancel) silent(d *correlate.Domain, c *Cancelling, out *Sink) {
 	if !f.sent(c) || c.Own != nil || c.Log {
 		return
 	}
-	for _, r := range c.Others {
-		if r.Ended() || r.Party == nil || !correlate.Distinct(r.Party, c.By) || !r.Party.Complete(event.ToClient, r.Sent.Time.From) {
+	for _, r := range d.Index.Find(correlate.IDKey(correlate.ByID, c.ID)) {
+		if r.Ended() || !f.mayHit(c, r) || r.Party == nil || !correlate.Distinct(r.Party, c.By) || !r.Party.Complete(event.ToClient, r.Sent.Time.From) {
 			continue
 		}
 		out.Report(f.finding(c, r, "silenced", signals.Possible, "the call would have been answered by now", "it stays silent from then to the end of the recording"))
