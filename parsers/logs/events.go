@@ -193,6 +193,7 @@ func (p *parser) sessionResolved(asked event.Session) {
 			e.Asked = e.Answered
 		}
 	}
+	e.Sender.Conn = p.name(r.text(r.get(slotRemote))) // so that the finding can name who sent it
 	p.revision(e)
 	p.request(e)
 }

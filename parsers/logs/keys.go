@@ -71,6 +71,7 @@ const (
 	slotPath
 	slotUserAgent
 	slotEndUser
+	slotRemote
 	slotRequestHeaders // a member that every dump of request headers has
 
 	slotProgress
@@ -169,6 +170,7 @@ var keySlots = func() map[string]slot {
 			"took", "ms", "isodetectdurationms"},
 		slotPath:      {"path", "url", "requrl", "requestpath", "requesturi", "requesturl", "urlpath", "httppath", "httptarget", "httpurl"},
 		slotEndUser:   {"enduserid"},
+		slotRemote:    {"remote", "remoteaddr", "remoteaddress", "clientaddress", "clientaddr", "clientip", "reqremoteaddress"},
 		slotUserAgent: {"useragent", "reqheadersuseragent", "requestheadersuseragent", "useragentoriginal", "httpuseragent"},
 		slotRequestHeaders: {"reqheadershost", "requestheadershost", "reqheadersaccept", "requestheadersaccept",
 			"reqheaderscontenttype", "requestheaderscontenttype"},
