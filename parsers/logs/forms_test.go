@@ -213,7 +213,7 @@ func TestStreams(t *testing.T) {
 				if strings.Contains(line, "%d") {
 					text = fmt.Sprintf(line, i)
 				}
-				p.line([]byte(text), event.Address{N: int64(i)})
+				p.inner([]byte(text), event.Address{N: int64(i)})
 			}
 		}
 	}

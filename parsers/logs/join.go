@@ -34,6 +34,7 @@ const (
 // pending is a record whose lines are still coming.
 type pending struct {
 	stream  string // whose line it is, where several writers are mixed
+	wrap    wrap   // what the envelopes of its first line tell
 	kind    *joinKind
 	at      event.Address
 	counted int64  // lines that were counted as ignored so far
@@ -101,7 +102,7 @@ func (p *parser) join(b []byte, at event.Address) (f fate, done bool) {
 		k := &joinKinds[i]
 		*q = pending{stream: p.forms.stream, at: at, buf: q.buf[:0]}
 		if k.begins(p, q, line) {
-			q.kind, q.counted = k, 1
+			q.kind, q.counted, q.wrap = k, 1, p.wrap.kept()
 			return ignored, true
 		}
 	}
@@ -135,7 +136,10 @@ func (p *parser) joined(q *pending) fate {
 	if k.whole == nil || len(q.buf) == 0 {
 		return ignored
 	}
+	wrap, text, stream := p.wrap, p.outer.text, p.forms.stream
+	p.wrap, p.outer.text, p.forms.stream = q.wrap, nil, q.stream
 	f, _ := p.single(k.whole(q), q.at)
+	p.wrap, p.outer.text, p.forms.stream = wrap, text, stream
 	if f != used {
 		return ignored
 	}
@@ -148,6 +152,13 @@ func (p *parser) joined(q *pending) fate {
 // whether they gave events.
 func (p *parser) flush() bool {
 	before := len(p.queue)
+	if p.peeler != nil {
+		p.outer = outer{}
+		unended := p.peeler.Unended
+		if p.peeler.Flush(); p.peeler.Unended > unended {
+			p.unended()
+		}
+	}
 	for _, q := range p.forms.waiting {
 		if q.kind != nil {
 			p.joined(q)

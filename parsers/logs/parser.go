@@ -6,6 +6,7 @@ import (
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/mcp"
+	"github.com/isodetect/isodetect/parsers/envelope"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -35,6 +36,10 @@ type parser struct {
 	native  nativeState
 	forms   formState // of the lines of running text
 
+	peeler *envelope.Peeler
+	wrap   wrap  // what the envelopes of the current line tell
+	outer  outer // the physical line, and what becomes of it
+
 	// Of the current line.
 	base event.Event // time, address, domain
 	said phrase
@@ -43,15 +48,6 @@ type parser struct {
 
 func newParser(stats *source.Stats, opt source.Options) *parser {
 	return &parser{stats: stats, opt: opt}
-}
-
-// line reads one line. Its events are in p.queue until the next line, behind
-// those of a record of several lines that ends with it or before it.
-func (p *parser) line(b []byte, at event.Address) (f fate, why string) {
-	if f, done := p.join(b, at); done {
-		return f, ""
-	}
-	return p.single(b, at)
 }
 
 // single reads one line that is a record of its own.
@@ -86,7 +82,8 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 	if len(p.queue) == before {
 		return ignored, ""
 	}
-	excerpt := cutLine(b)
+	p.kinds(p.queue[before:])
+	excerpt := p.excerpt(b)
 	for i := before; i < len(p.queue); i++ {
 		p.queue[i].Excerpt = excerpt
 	}
@@ -129,9 +126,9 @@ func (p *parser) text(b []byte) bool {
 
 // stamp fills what all events of the line have in common.
 func (p *parser) stamp(at event.Address) {
-	p.base = event.Event{At: at, Domain: p.domain.of(&p.rec)}
+	p.base = event.Event{At: at, Domain: p.wrap.place(p.domain.of(&p.rec))}
 	if t := p.rec.get(slotTime); t.form != formNone {
-		if st, ok := parseTime(p.rec.text(t), p.opt.AssumeUTCOffset); ok && st.dated {
+		if st, ok := parseTime(p.rec.text(t), p.opt.AssumeUTCOffset); ok && st.dated && !p.wrap.surer(st, p.opt.ZoneGiven) {
 			if !st.zoned && !p.opt.ZoneGiven {
 				p.stats.Note("times have no zone and were read as UTC; --assume-tz says which zone they are in")
 			}
@@ -140,7 +137,9 @@ func (p *parser) stamp(at event.Address) {
 			return
 		}
 	}
-	p.base.Loss |= event.LossTime
+	if !p.received() {
+		p.base.Loss |= event.LossTime
+	}
 }
 
 // emit queues an event of the current line. The pointer is valid until the next call.

@@ -3,62 +3,90 @@ package logs
 import (
 	"bytes"
 	"unicode/utf8"
+
+	"github.com/isodetect/isodetect/parsers/envelope"
 )
 
 // sniffLines is how many lines of the beginning are looked at.
 const sniffLines = 200
 
 // shares counts the kinds of lines at the beginning of an input.
-type shares struct{ lines, native, json, pairs, sessions int }
+type shares struct{ lines, native, json, pairs, sessions, wrapped int }
 
 func look(head []byte, all bool) (n shares) {
 	head = bytes.TrimPrefix(head, []byte("\xef\xbb\xbf"))
+	if !envelope.IsExport(head) && foreign(head) {
+		return shares{}
+	}
 	var r record
-	for n.lines < sniffLines && len(head) > 0 {
+	inside := false
+	peeler := envelope.New("", func(line []byte, m *envelope.Meta) {
+		inside = inside || m.Depth > 0
+		if len(line) > 0 && n.lines < sniffLines {
+			n.lines++
+			n.add(&r, line)
+		}
+	})
+	if envelope.IsExport(head) {
+		for entries := envelope.NewExport(bytes.NewReader(head), len(head)); n.lines < sniffLines && entries.Next() == nil; {
+			peeler.PeelExport(entries)
+		}
+		n.wrapped = max(n.lines, 1)
+		n.lines = n.wrapped
+		return n
+	}
+	for i := 0; n.lines < sniffLines && i < sniffLines && len(head) > 0; i++ {
 		line, rest, whole := bytes.Cut(head, []byte("\n"))
-		if !whole && !all && n.lines > 0 {
+		if !whole && !all && i > 0 {
 			break // the rest of this line was not read
 		}
 		head = rest
 		line = bytes.Trim(line, "\x00\r \t")
-		if len(line) == 0 {
-			continue
+		before := n.lines
+		inside = false
+		if len(line) > 0 {
+			peeler.Peel(line, envelope.Address{})
 		}
-		n.lines++
-		r.reset()
-		switch {
-		case bytes.HasPrefix(line, []byte(`{"`)):
-			if foreign(line) {
-				return shares{}
-			}
-			if r.readJSON(line) && (r.has(slotMessage) || r.has(slotTime) || r.has(slotEvent) || r.native) {
-				n.json++
-				if r.native {
-					n.native++
-				}
-			}
-		default:
-			line = stripANSI(nil, line)
-			if len(line) > 0 && r.readText(line, 0) {
-				if _, pairs := r.readPairs(line, 0); pairs >= 2 {
-					n.pairs++
-				} else {
-					n.sessions++
-				}
-			}
+		if inside {
+			n.wrapped += max(n.lines-before, 1)
 		}
 	}
 	return n
 }
 
-// foreign reports JSON that other formats of isodetect read and that would pass for log lines.
-func foreign(line []byte) bool {
-	for _, begin := range []string{`{"log":{"`, `{"schema":"isodetect/wire`, `{"resourceLogs":`, `{"resourceSpans":`, `{"_index":`} {
-		if bytes.HasPrefix(bytes.ReplaceAll(line[:min(len(line), 64)], []byte(" "), nil), []byte(begin)) {
+// add counts one line.
+func (n *shares) add(r *record, line []byte) {
+	r.reset()
+	if bytes.HasPrefix(line, []byte(`{"`)) {
+		if r.readJSON(line) && (r.has(slotMessage) || r.has(slotTime) || r.has(slotEvent) || r.native) {
+			n.json++
+			if r.native {
+				n.native++
+			}
+		}
+		return
+	}
+	line = stripANSI(nil, line)
+	if len(line) > 0 && r.readText(line, 0) {
+		if _, pairs := r.readPairs(line, 0); pairs >= 2 {
+			n.pairs++
+		} else {
+			n.sessions++
+		}
+	}
+}
+
+// foreign reports JSON that other formats of isodetect read, or none does, and
+// that would pass for log lines.
+func foreign(head []byte) bool {
+	line, _, _ := bytes.Cut(bytes.TrimLeft(head, "\x00\r\n \t"), []byte("\n"))
+	begin := bytes.ReplaceAll(line[:min(len(line), 4096)], []byte(" "), nil)
+	for _, b := range []string{`{"log":{"`, `{"schema":"isodetect/wire`} {
+		if bytes.HasPrefix(begin, []byte(b)) && !bytes.HasPrefix(begin, []byte(`{"log":{"offset"`)) {
 			return true
 		}
 	}
-	return false
+	return bytes.HasPrefix(begin, []byte(`{"_index":`)) && bytes.Contains(begin, []byte(`"layers":`))
 }
 
 // score is what a share of lines is worth: above floor if it is a quarter of the lines or more.
@@ -91,6 +119,9 @@ func sniffLogfmt(head []byte, all bool) int {
 
 // sniffText takes what nothing else wants, so long as it is text.
 func sniffText(head []byte, all bool) int {
+	if envelope.IsExport(head) {
+		return 45
+	}
 	if len(head) == 0 || bytes.Count(head, []byte{0})*10 > len(head)*3 {
 		return 0
 	}
@@ -100,8 +131,11 @@ func sniffText(head []byte, all bool) int {
 	if !utf8.Valid(head) {
 		return 0
 	}
-	if n := look(head, all); n.sessions > 0 {
+	switch n := look(head, all); {
+	case n.sessions > 0:
 		return 40
+	case n.wrapped*2 > n.lines:
+		return 30 // whatever it says, it is a log
 	}
 	return 5
 }
