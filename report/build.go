@@ -36,7 +36,7 @@ func Build(res *verdict.Result, inputs []*source.Input, opt Options) *Report {
 		Domains:  make([]Domain, 0, len(res.Domains)),
 		Findings: []Finding{},
 		Notes:    []Note{},
-		Verdict:  Verdict{Outcome: res.Outcome, ExitCode: res.ExitCode, Why: b.mask.text(res.Why), FailOn: res.FailOn.String()},
+		Verdict:  Verdict{Outcome: res.Outcome, ExitCode: res.ExitCode, Why: b.mask.text(res.Why), FailOn: res.FailOn.String(), Below: res.Below},
 	}
 	for i := range res.Domains {
 		r.Domains = append(r.Domains, b.domain(&res.Domains[i]))

@@ -164,7 +164,7 @@ func (m *masker) text(s string) string {
 	if s == "" {
 		return ""
 	}
-	return escape(m.hideSessions(hideCredentials(s)))
+	return escape(m.hideSessions(hideSecrets(s)))
 }
 
 func (m *masker) texts(list []string) []string {

@@ -200,19 +200,14 @@ var (
 	credentialParam = regexp.MustCompile(`(?i)([?&;](?:access_token|id_token|token|api[-_]?key|key|secret|password|sig|signature|code)=)[^&\s"'#;]+`)
 )
 
-// hideSecrets hides what looks like a credential in a text from an input.
+// hideSecrets hides what looks like a credential in any text that is shown.
 func hideSecrets(s string) string {
 	if len(s) < 8 {
 		return s
 	}
-	return userinfo.ReplaceAllString(hideCredentials(s), "://"+secret+"@")
-}
-
-// hideCredentials does the same for a text of a rule or parser, in which a domain
-// may stand: http://host:8080@10.0.0.1 is an origin with its address, no password.
-func hideCredentials(s string) string {
 	s = secrets.ReplaceAllString(s, secret)
-	return credentialParam.ReplaceAllString(s, "${1}"+secret)
+	s = credentialParam.ReplaceAllString(s, "${1}"+secret)
+	return userinfo.ReplaceAllString(s, "://"+secret+"@")
 }
 
 // failureWord reports whether a word of an error text tells how a request ended

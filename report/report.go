@@ -154,4 +154,5 @@ type Verdict struct {
 	ExitCode int    `json:"exit_code"`
 	Why      string `json:"why"`
 	FailOn   string `json:"fail_on"`
+	Below    string `json:"below_threshold,omitempty"` // findings that do not fail the run, such as "2 probable"
 }

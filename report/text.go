@@ -58,6 +58,10 @@ func (p *page) verdict(r *Report) {
 			why += " · " + escape(v.Why)
 		}
 	}
+	if v.Below != "" && v.Outcome == verdict.OutcomeClean {
+		word, why = "BELOW THRESHOLD", v.Below+" · "+why
+		head = paint(p.yellow, word)
+	}
 	if why == "" {
 		p.line(head)
 		return

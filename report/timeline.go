@@ -49,7 +49,7 @@ func (t *Timeline) Add(m *correlate.Moment) {
 	t.n++
 	at := fmt.Sprintf("%s %d", m.Event.At.Unit, m.Event.At.N)
 	head := "  " + pad(moment(m.Event.Time), 17) + pad(at, 14)
-	t.p.para(head, arrow(m.Event)+" "+escape(what), lipgloss.Style{})
+	t.p.para(head, arrow(m.Event)+" "+escape(hideSecrets(what)), lipgloss.Style{})
 }
 
 // End says so if the party was not met.

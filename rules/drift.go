@@ -89,15 +89,9 @@ func (f *Drift) ended(m *correlate.Moment, r *correlate.Request, out *Sink) {
 // saysUnsupported reports whether an error text says that the client lacks a capability.
 func saysUnsupported(text string) bool {
 	t := strings.ToLower(text)
-	if !strings.Contains(t, "support") && !strings.Contains(t, "capabilit") {
-		return false
-	}
-	for _, kind := range []string{"sampling", "elicit", "roots", "client"} {
-		if strings.Contains(t, kind) {
-			return true
-		}
-	}
-	return false
+	about := slices.ContainsFunc([]string{"sampling", "elicit", "roots", "capabilit"}, func(w string) bool { return strings.Contains(t, w) })
+	lacks := slices.ContainsFunc([]string{"not support", "unsupported", "n't support", "missing", "lacks", "not declare", "without", "required"}, func(w string) bool { return strings.Contains(t, w) })
+	return about && lacks
 }
 
 // request judges one server request at the party whose stream it arrived on.

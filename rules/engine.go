@@ -41,6 +41,7 @@ type Options struct {
 	SharedByDesign bool  // sharing a session is intended: no hazard, crossings stay
 	Pinned         bool  // --assume pinned: sessions do not share a process
 	Multiplexed    bool  // --assume multiplexed
+	Since, Until   int64 // ns; occasions outside are not counted as judged, 0 = no limit
 	Limits         correlate.Limits
 }
 
@@ -83,7 +84,7 @@ func (e *Engine) sink(d *correlate.Domain) *Sink {
 	if d.Seq <= len(e.Sinks) {
 		return e.Sinks[d.Seq-1]
 	}
-	s := &Sink{Domain: d}
+	s := &Sink{Domain: d, Since: e.Options.Since, Until: e.Options.Until}
 	for _, r := range All() {
 		s.Detectors = append(s.Detectors, r.New(e.Options))
 	}

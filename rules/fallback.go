@@ -138,11 +138,11 @@ func (f *Fallback) named(m *correlate.Moment, x *correlate.Exchange, r *correlat
 	}
 	switch correlate.Relate(x, bound) {
 	case correlate.AnotherPerson:
-		st := signals.Confirmed
+		st, assume := signals.Confirmed, ""
 		if !bound.Issued {
-			st = signals.Probable
+			st, assume = signals.Probable, fmt.Sprintf("%s was initialized out of view, by another client", bound.Alias)
 		}
-		f.report(m, x, r, bound, st, out, fmt.Sprintf("%s without a session of its own was bound to %s, which another client initialized", asks, bound.Alias), "")
+		f.report(m, x, r, bound, st, out, fmt.Sprintf("%s without a session of its own was bound to %s, which another client initialized", asks, bound.Alias), assume)
 	case correlate.SamePerson:
 		out.Note(signals.NoteFallbackOwn, x.Opened.At)
 	default:
@@ -192,6 +192,9 @@ func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correla
 	case d.Issued == 0:
 		st, assume = signals.Possible, "the endpoint gives every client a session id: no initialize is in view"
 	}
+	if own != nil {
+		assume += "; " + own.Alias + ", whose requests came on this connection before, sent it"
+	}
 	from := sender(x, signals.Cause)
 	parties := candidates([]signals.Party{from}, others)
 	ev := []signals.Evidence{
@@ -205,7 +208,7 @@ func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correla
 	out.Report(signals.Finding{
 		Signal: signals.FallbackResolution, Variant: "silent", Strength: st, Era: "legacy", Parties: parties,
 		RequestIDs: ids(r), Method: r.Method, Tool: r.Tool, First: r.Sent.Time.From, Last: m.Event.Time.To,
-		Summary: fmt.Sprintf("%s without a session id succeeded at an endpoint that gives every client one; it was served in the name of %s", f.asks(x), oneOf(others)),
+		Summary: fmt.Sprintf("%s without a session id succeeded at an endpoint that gives every client one; which session served it does not show; besides the sender's, %s was live", f.asks(x), oneOf(others)),
 		Because: []string{
 			"the endpoint issued a session id to every initialize in view",
 			"a request without one should be refused (P-SES-5), this one got a result",

@@ -37,7 +37,7 @@ func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 // fallbackSource reports whether a resolution source means that the session was guessed.
 func fallbackSource(s string) bool {
 	switch s {
-	case "fallback", "latest", "last", "newest", "most_recent", "default", "first", "sole", "only", "current", "global":
+	case "fallback", "latest", "last", "last_used", "newest", "most_recent", "most_recently_created":
 		return true
 	}
 	return false

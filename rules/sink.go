@@ -19,6 +19,8 @@ type Sink struct {
 	Beyond    int            // occurrences not kept because there were maxFindings already
 	Notes     []*signals.Note
 	Tallies   []Tally
+	Since     int64 // occasions outside this window are not counted
+	Until     int64
 }
 
 // Tally counts how often a signal could be judged in a domain.
@@ -42,7 +44,12 @@ func (s *Sink) tally(sig *signals.Signal) *Tally {
 func (s *Sink) Tally(sig *signals.Signal) Tally { return *s.tally(sig) }
 
 // Judged counts one occasion at which the evidence could have shown the signal.
-func (s *Sink) Judged(sig *signals.Signal) { s.tally(sig).Judged++ }
+func (s *Sink) Judged(sig *signals.Signal) {
+	now := s.Domain.Now.To
+	if (s.Since == 0 || now >= s.Since) && (s.Until == 0 || now <= s.Until) {
+		s.tally(sig).Judged++
+	}
+}
 
 // Unassessable says why an occasion could not be judged.
 func (s *Sink) Unassessable(sig *signals.Signal, why string) {
@@ -78,7 +85,12 @@ func (s *Sink) Report(f signals.Finding) *signals.Finding {
 	if f.Rules == nil {
 		f.Rules = f.Signal.Protocol
 	}
-	f.Strength = capByAddress(f.Strength, f.Parties)
+	if st := capByAddress(f.Strength, f.Parties); st < f.Strength {
+		f.Strength = st
+		if f.Assumption == "" {
+			f.Assumption = "different addresses are different clients"
+		}
+	}
 	k := key(&f)
 	if i, ok := s.Keys[k]; ok {
 		merge(s.Findings[i], &f)
@@ -102,7 +114,7 @@ const maxFindings = 5000
 
 // Raise gives a finding that was reported before a higher strength.
 func (s *Sink) Raise(f *signals.Finding, to signals.Strength, because string) {
-	if to > f.Strength {
+	if to = capByAddress(to, f.Parties); to > f.Strength {
 		f.Strength = to
 		f.Assumption = ""
 		if because != "" {

@@ -137,10 +137,11 @@ func (f *Subscription) judge(u Update, final bool, out *Sink) {
 func (f *Subscription) report(u Update, subscribers []*correlate.Party, proof []*correlate.Subscription, out *Sink) {
 	a, b := u.At, subscribers[0]
 	variant, arrived := "unsubscribed", "the update arrives at "+a.Alias
+	never := "it never subscribed to it, and all it sent is in view"
 	if u.Log {
 		variant, arrived = "log", "the server sends the update to "+a.Alias
+		never = "the log holds its creation and no subscription of it"
 	}
-	never := "it never subscribed to it, and all it sent is in view"
 	for i := range a.Subs {
 		if correlate.Covers(u.URI, a.Subs[i].URI) {
 			never = "its own subscription was refused, or had ended more than 2 s before"

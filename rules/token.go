@@ -14,6 +14,7 @@ import (
 type Token struct {
 	Series  []*Series          // of requests whose token got progress or is in flight in two parties, until judged
 	Of      map[uint64]*Series // the same by Request.Seq
+	Full    bool               // there were more series than are kept
 	Settled int64              // event time of the last look for series that ended
 	Reports map[string]bool    // tools that report progress in this domain
 	Routes  []Route            // recent router lines of a log
@@ -50,7 +51,12 @@ func (f *Token) Observe(m *correlate.Moment, out *Sink) {
 }
 
 // End judges the series that are still open.
-func (f *Token) End(d *correlate.Domain, out *Sink) { f.settle(d, d.Now.To, true, out) }
+func (f *Token) End(d *correlate.Domain, out *Sink) {
+	f.settle(d, d.Now.To, true, out)
+	if f.Full {
+		out.Unassessable(signals.TokenCollision, "more requests with progress were open at once than are compared")
+	}
+}
 
 // given opens the watch over a token that is in flight in two parties.
 func (f *Token) given(m *correlate.Moment, out *Sink) {
@@ -71,7 +77,9 @@ func (f *Token) given(m *correlate.Moment, out *Sink) {
 }
 
 func (f *Token) hazard(r, o *correlate.Request, out *Sink) {
-	out.Judged(signals.TokenCollision)
+	if r.Exchange != nil { // a log does not show where the progress of either goes
+		out.Judged(signals.TokenCollision)
+	}
 	key := o.Party.Alias + "|" + r.Party.Alias
 	if f.Equal[key] || len(f.Equal) >= maxSeries {
 		return

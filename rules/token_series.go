@@ -42,12 +42,27 @@ func (f *Token) watch(r, rival *correlate.Request) bool {
 // series returns the series of a request and begins it if there is room.
 func (f *Token) series(r *correlate.Request) *Series {
 	s := f.Of[r.Seq]
+	if s == nil && len(f.Series) >= maxSeries {
+		f.dropAlone()
+		f.Full = f.Full || len(f.Series) >= maxSeries
+	}
 	if s == nil && len(f.Series) < maxSeries {
 		s = &Series{Request: r}
 		f.Of[r.Seq] = s
 		f.Series = append(f.Series, s)
 	}
 	return s
+}
+
+// dropAlone makes room: it forgets the series of requests that ended without a rival.
+func (f *Token) dropAlone() {
+	f.Series = slices.DeleteFunc(f.Series, func(s *Series) bool {
+		alone := len(s.Rivals) == 0 && s.Request.Ended()
+		if alone {
+			delete(f.Of, s.Request.Seq)
+		}
+		return alone
+	})
 }
 
 const maxRivals = 8

@@ -62,7 +62,7 @@ func Run(ctx context.Context, opt Options) (*verdict.Result, []*source.Input, er
 		return nil, nil, err
 	}
 	defer set.Close()
-	eng := rules.NewEngine(rules.Options{
+	eng := rules.NewEngine(rules.Options{Since: opt.Since, Until: opt.Until,
 		CancelWindow:   opt.CancelWindow.Nanoseconds(),
 		SharedByDesign: opt.SharedByDesign,
 		Pinned:         opt.Assume == Pinned,

@@ -95,10 +95,10 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 		}
 	case judged > 0:
 		d.Outcome = OutcomeClean
-		d.Why = fmt.Sprintf("%d of %d signals could be judged, none of them was found", judged, len(d.Signals))
+		d.Why = fmt.Sprintf("%d of %d signals could be judged, nothing was found at or above the threshold", judged, len(d.Signals))
 	default:
 		d.Outcome = OutcomeInconclusive
-		d.Why = whyNothing(s)
+		d.Why = whyNothing(s, o)
 	}
 	return d
 }
@@ -113,6 +113,11 @@ func parties(c *correlate.Domain) int {
 		}
 	}
 	return n
+}
+
+// outside reports whether a domain has nothing inside the user's window.
+func (o Options) outside(c *correlate.Domain) bool {
+	return o.Since != 0 && c.Last < o.Since || o.Until != 0 && c.First > o.Until
 }
 
 // counts reports whether a finding is a signal at the user's threshold.
@@ -133,9 +138,11 @@ func eras(c *correlate.Domain) []string {
 }
 
 // whyNothing says why nothing could be judged in a domain.
-func whyNothing(s *rules.Sink) string {
+func whyNothing(s *rules.Sink, o Options) string {
 	c := s.Domain
 	switch {
+	case o.outside(c):
+		return "nothing was recorded between --since and --until"
 	case c.Modern && !c.Legacy:
 		return "all requests are of the modern era (2026-07-28 on), which is not judged yet"
 	case parties(c) == 0:
@@ -146,6 +153,11 @@ func whyNothing(s *rules.Sink) string {
 		return "no two parties were live at one moment"
 	case c.BodiesLost > 0:
 		return "bodies were not recorded"
+	case c.Modern:
+		return "part of the traffic is of the modern era (2026-07-28 on), which is not judged yet; in the rest no signal had an occasion to show"
+	}
+	if o.Since != 0 || o.Until != 0 {
+		return "the occasions at which a signal shows did not occur between --since and --until"
 	}
 	return "the occasions at which a signal shows did not occur in view"
 }
@@ -324,6 +336,8 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 			st.State, st.Why = NotAssessable, "these logs do not carry what this signal needs"
 		case c.Paired && sig == signals.ResponseCrossing:
 			st.State, st.Why = NotAssessable, "requests and answers were paired by id"
+		case c.LossFlags&event.LossHeaders != 0 && sig == signals.FallbackResolution:
+			st.State, st.Why = NotAssessable, "headers were cut, so which requests named no session is not known"
 		case c.BodiesLost > 0 && sig != signals.FallbackResolution:
 			st.State, st.Why = NotAssessable, "bodies were not recorded, so the occasion may have been there"
 		default:
@@ -421,6 +435,7 @@ func alsoIn(e *rules.Engine, res *Result) {
 
 // overall decides outcome and exit code of the run from its domains.
 func overall(e *rules.Engine, res *Result) {
+	res.Below = below(res)
 	signal, clean := 0, 0
 	for _, d := range res.Domains {
 		switch d.Outcome {
@@ -436,11 +451,43 @@ func overall(e *rules.Engine, res *Result) {
 		res.Why = fmt.Sprintf("isolation failed in %d of %d domains", signal, len(res.Domains))
 	case clean > 0:
 		res.Outcome, res.ExitCode = OutcomeClean, ExitClean
-		res.Why = fmt.Sprintf("no signal in the %d of %d domains that could be judged", clean, len(res.Domains))
+		res.Why = fmt.Sprintf("nothing at or above the threshold in the %d of %d domains that could be judged%s", clean, len(res.Domains), coverage(res))
 	default:
 		res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
 		res.Why = inconclusive(e, res)
 	}
+}
+
+// coverage says how many signals were judged at all, over all domains.
+func coverage(res *Result) string {
+	judged := map[string]bool{}
+	total := 0
+	for _, d := range res.Domains {
+		total = len(d.Signals)
+		for _, s := range d.Signals {
+			if s.State == Judged {
+				judged[s.Signal] = true
+			}
+		}
+	}
+	return fmt.Sprintf(", %d of %d signals judged", len(judged), total)
+}
+
+// below counts the findings that are not rejected and stay under the threshold.
+func below(res *Result) string {
+	var n [signals.Confirmed + 1]int
+	for _, f := range res.Findings {
+		if f.Rejected == "" && f.Strength > signals.Hazard && (res.FailOn == signals.None || f.Strength < res.FailOn) {
+			n[f.Strength]++
+		}
+	}
+	var parts []string
+	for s := signals.Confirmed; s > signals.Hazard; s-- {
+		if n[s] > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n[s], s))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 // inconclusive says why a run judged nothing.

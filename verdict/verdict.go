@@ -42,6 +42,7 @@ type Result struct {
 	Outcome  string
 	ExitCode int
 	Why      string
+	Below    string // findings below FailOn that are not rejected, by strength, such as "2 probable"; "" = none
 	FailOn   signals.Strength
 }
 
