@@ -37,7 +37,8 @@ func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 // fallbackSource reports whether a resolution source means that the session was guessed.
 func fallbackSource(s string) bool {
 	switch s {
-	case "fallback", "latest", "last", "last_used", "newest", "most_recent", "most_recently_created":
+	case "fallback", "latest", "last", "last_used", "newest", "most_recent", "most_recently_created",
+		"first", "first_live", "oldest": // the first live session is the more frequent guess in the wild
 		return true
 	}
 	return false
