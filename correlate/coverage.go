@@ -181,7 +181,8 @@ func (d *Domain) oldestInterval() int64 {
 func (d *Domain) unindex(r *Request) {
 	if r.indexed {
 		r.indexed = false
-		for _, k := range r.keys() {
+		var room [8]Key
+		for _, k := range r.keys(room[:0]) {
 			d.Index.remove(k, r)
 		}
 	}

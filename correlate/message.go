@@ -210,16 +210,17 @@ func (s *State) forget(m *Moment, p *Party) {
 
 func (d *Domain) index(r *Request) {
 	r.indexed = true
-	for _, k := range r.keys() {
+	var room [8]Key
+	for _, k := range r.keys(room[:0]) {
 		d.Index.add(k, r)
 	}
 }
 
-func (r *Request) keys() []Key {
+// keys appends the keys under which the request stands in the index.
+func (r *Request) keys(keys []Key) []Key {
 	if r.Dir == event.ToClient {
-		return []Key{IDKey(ByServer, r.ID)}
+		return append(keys, IDKey(ByServer, r.ID))
 	}
-	keys := make([]Key, 0, 2+len(r.Markers))
 	keys = append(keys, IDKey(ByID, r.ID))
 	if r.Token != "" {
 		keys = append(keys, IDKey(ByToken, r.Token))

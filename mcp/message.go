@@ -200,14 +200,27 @@ func Unescape(raw []byte) string {
 		}
 		return string(bytes.ToValidUTF8(raw, []byte("\uFFFD")))
 	}
-	s, err := jsonparser.ParseString(raw)
-	if err != nil {
-		s = string(raw)
+	var short [256]byte
+	text, _ := UnescapeBytes(raw, short[:])
+	return string(text)
+}
+
+// UnescapeBytes is Unescape without a string: the text is raw itself where that
+// needs no change, else it lies in buf, which grows if it is too small and is returned.
+func UnescapeBytes(raw, buf []byte) (text, _ []byte) {
+	text = raw
+	if bytes.IndexByte(raw, '\\') >= 0 {
+		if len(buf) < len(raw) {
+			buf = make([]byte, len(raw))
+		}
+		if t, err := jsonparser.Unescape(raw, buf); err == nil {
+			text = t
+		}
 	}
-	if !utf8.ValidString(s) {
-		s = string(bytes.ToValidUTF8([]byte(s), []byte("\uFFFD")))
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\uFFFD"))
 	}
-	return s
+	return text, buf
 }
 
 // Number reads a JSON number; ok is false for anything else.

@@ -39,11 +39,7 @@ const (
 // begin chooses how the body is read. Content types mix inside one session, so
 // every response decides for itself.
 func (r *response) begin(h responseHeader) {
-	media, _, err := mime.ParseMediaType(h.contentType)
-	if err != nil {
-		media, _, _ = strings.Cut(h.contentType, ";")
-		media = strings.ToLower(strings.TrimSpace(media))
-	}
+	media := mediaType(h.contentType)
 	switch {
 	case media == "text/event-stream":
 		r.mode, r.said = modeSSE, true
@@ -59,6 +55,20 @@ func (r *response) begin(h responseHeader) {
 		return
 	}
 	r.dec = dec
+}
+
+// mediaType returns the media type of a content type in lower case.
+func mediaType(contentType string) string {
+	switch contentType {
+	case "text/event-stream", "application/json": // nearly all there are
+		return contentType
+	}
+	media, _, err := mime.ParseMediaType(contentType)
+	if err != nil {
+		media, _, _ = strings.Cut(contentType, ";")
+		media = strings.ToLower(strings.TrimSpace(media))
+	}
+	return media
 }
 
 func (r *response) data(t event.Time, at event.Address, piece []byte) {
@@ -328,5 +338,5 @@ func (x *Exchange) endpoint(data string) {
 	e.RPC.Era = x.era
 	e.Dir = event.ToClient
 	e.Note = x.b.names.text(path)
-	e.Excerpt = mcp.Cut("event: endpoint\ndata: "+openedExcerpt("", path, query, "")[1:], event.MaxExcerpt)
+	e.Excerpt = mcp.Cut("event: endpoint\ndata: "+x.b.openedExcerpt("", path, query, "")[1:], event.MaxExcerpt)
 }

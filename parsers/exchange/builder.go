@@ -29,6 +29,7 @@ type Builder struct {
 	args      []event.Arg
 	text      []byte
 	innerText []byte
+	line      []byte
 	buffers   [][]byte
 }
 

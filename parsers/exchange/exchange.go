@@ -79,7 +79,7 @@ func (b *Builder) Open(r Request) *Exchange {
 	x.body.x = x
 	e := x.push(event.Opened, r.Time, r.At)
 	e.RPC.Era = x.era
-	e.Excerpt = openedExcerpt(x.method, path, query, h.sessionLine)
+	e.Excerpt = b.openedExcerpt(x.method, path, query, h.sessionLine)
 	return x
 }
 
@@ -117,7 +117,7 @@ func (x *Exchange) Head(r Response) {
 	}
 	e := x.push(event.Head, r.Time, r.At)
 	e.RPC.Era = x.era
-	e.Excerpt = headExcerpt(r.Status, h.sessionLine)
+	e.Excerpt = x.b.headExcerpt(r.Status, h.sessionLine)
 }
 
 // Data gives a piece of the response body after transfer decoding, in order;
@@ -141,15 +141,15 @@ func (x *Exchange) Text(t event.Time, at event.Address, piece []byte) {
 }
 
 // SSE gives one event of the response stream, or one JSON body, that the input
-// has split off already.
-func (x *Exchange) SSE(t event.Time, at event.Address, id, name, data string) {
+// has split off already. data is not kept.
+func (x *Exchange) SSE(t event.Time, at event.Address, id, name string, data []byte) {
 	x.body.given = true
 	x.body.bytes += int64(len(data))
 	x.body.time, x.body.at = t, at
 	if id != "" {
 		x.lastID = x.b.names.text(cutText(id, maxName))
 	}
-	x.dispatch(x.b.names.text(cutText(id, maxName)), name, []byte(data))
+	x.dispatch(x.b.names.text(cutText(id, maxName)), name, data)
 }
 
 // Gap says that bytes of the exchange are missing in one direction.

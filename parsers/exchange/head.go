@@ -23,7 +23,7 @@ type requestHeader struct {
 }
 
 func readRequestHeader(b *Builder, r Request) (h requestHeader) {
-	ids := sessionField{}
+	ids := sessionField{b: b}
 	var cookies []string
 	for _, f := range r.Header {
 		switch {
@@ -70,7 +70,7 @@ type responseHeader struct {
 }
 
 func readResponseHeader(b *Builder, r Response) (h responseHeader) {
-	ids := sessionField{}
+	ids := sessionField{b: b}
 	for _, f := range r.Header {
 		switch {
 		case fold(f.Name, "mcp-session-id"):
@@ -94,6 +94,7 @@ func fold(name, lower string) bool {
 // sessionField collects the Mcp-Session-Id fields of one head (2025-03-26
 // basic/transports, "Session Management"; later spelled MCP-Session-Id).
 type sessionField struct {
+	b      *Builder
 	value  string
 	line   string
 	differ bool
@@ -103,7 +104,9 @@ func (s *sessionField) add(f Header) {
 	v := oneOf(strings.TrimSpace(f.Value))
 	if s.line == "" {
 		s.value = v
-		s.line = cutText(f.Name, 32) + ": " + cutText(f.Value, 300)
+		line := append(s.b.line[:0], cutText(f.Name, 32)...)
+		line = append(append(line, ": "...), cutText(f.Value, 300)...)
+		s.b.line, s.line = line, s.b.names.bytes(line)
 		return
 	}
 	if v != s.value {
@@ -230,28 +233,32 @@ func (b *Builder) askedSession(h requestHeader, path, query string, loss event.L
 	return h.session
 }
 
-func openedExcerpt(method, path, query, sessionLine string) string {
-	var s strings.Builder
-	s.WriteString(method)
-	s.WriteByte(' ')
-	s.WriteString(cutText(path, 128))
+// The excerpts of heads are the same for every exchange of a session, so they are shared.
+
+func (b *Builder) openedExcerpt(method, path, query, sessionLine string) string {
+	s := append(b.line[:0], method...)
+	s = append(s, ' ')
+	s = append(s, cutText(path, 128)...)
 	if v, ok := sessionParameter(query); ok {
-		s.WriteString("?sessionId=")
-		s.WriteString(cutText(v, 128))
+		s = append(s, "?sessionId="...)
+		s = append(s, cutText(v, 128)...)
 	}
 	if sessionLine != "" {
-		s.WriteByte('\n')
-		s.WriteString(cutText(sessionLine, 200))
+		s = append(s, '\n')
+		s = append(s, cutText(sessionLine, 200)...)
 	}
-	return s.String()
+	b.line = s
+	return b.names.bytes(s)
 }
 
-func headExcerpt(status int, sessionLine string) string {
-	s := "HTTP " + strconv.Itoa(status)
+func (b *Builder) headExcerpt(status int, sessionLine string) string {
+	s := strconv.AppendInt(append(b.line[:0], "HTTP "...), int64(status), 10)
 	if sessionLine != "" {
-		s += "\n" + cutText(sessionLine, 400)
+		s = append(s, '\n')
+		s = append(s, cutText(sessionLine, 400)...)
 	}
-	return s
+	b.line = s
+	return b.names.bytes(s)
 }
 
 func joinCoding(have, more string) string {
@@ -268,7 +275,11 @@ func joinCoding(have, more string) string {
 // Decoded returns the header without Content-Encoding, for a body that the
 // recorder has decoded.
 func Decoded(h []Header) []Header {
-	return slices.DeleteFunc(slices.Clone(h), func(f Header) bool { return fold(f.Name, "content-encoding") })
+	coding := func(f Header) bool { return fold(f.Name, "content-encoding") }
+	if !slices.ContainsFunc(h, coding) {
+		return h
+	}
+	return slices.DeleteFunc(slices.Clone(h), coding)
 }
 
 // SessionHeader reports whether a field name is Mcp-Session-Id.

@@ -44,7 +44,7 @@ func Valid(raw []byte) (ok, deep bool) {
 			}
 			continue
 		case '"':
-			i = stringEnd(raw, i+1)
+			i = StringEnd(raw, i+1)
 		case 't':
 			i = literal(raw, i, "true")
 		case 'f':
@@ -98,7 +98,7 @@ func key(raw []byte, i int) int {
 	if i >= len(raw) || raw[i] != '"' {
 		return -1
 	}
-	if i = stringEnd(raw, i+1); i < 0 {
+	if i = StringEnd(raw, i+1); i < 0 {
 		return -1
 	}
 	i = space(raw, i)
@@ -108,9 +108,9 @@ func key(raw []byte, i int) int {
 	return space(raw, i+1)
 }
 
-// stringEnd returns the index behind the closing quote of a string whose text
-// begins at i. It looks at eight bytes at a time.
-func stringEnd(raw []byte, i int) int {
+// StringEnd returns the index behind the closing quote of a string whose text
+// begins at i, -1 if it is no valid string. It looks at eight bytes at a time.
+func StringEnd(raw []byte, i int) int {
 	const ones, highs = 0x0101010101010101, 0x8080808080808080
 	for {
 		for i+8 <= len(raw) {

@@ -1,6 +1,7 @@
 package har
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strconv"
@@ -18,8 +19,9 @@ type entry struct {
 	timings timings
 
 	method, url, version string
-	reqHeader            []exchange.Header
-	bodySize             int64 // of the request, -1 = not known
+	reqHeader            []exchange.Header // those that tell something
+	bare                 bool              // there are no header fields at all
+	bodySize             int64             // of the request, -1 = not known
 	post                 content
 	postLost             bool // the writer says that it dropped the body
 
@@ -52,10 +54,8 @@ type timings struct {
 	known   bool // wait is there
 }
 
-// parseEntry reads one entry strictly.
-func parseEntry(raw []byte, zone int, e *entry) error {
-	*e = entry{time: -1, bodySize: -1}
-	e.post.size, e.body.size = -1, -1
+// parseEntry reads one entry strictly. What e keeps of header fields is shared by b.
+func parseEntry(b *exchange.Builder, raw []byte, zone int, e *entry) error {
 	if len(raw) == 0 || raw[0] != '{' {
 		return errors.New("entry is no JSON object: skipped")
 	}
@@ -65,37 +65,45 @@ func parseEntry(raw []byte, zone int, e *entry) error {
 	case !ok:
 		return errors.New("entry is no valid JSON: skipped")
 	}
-	err := jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
+	return readEntry(b, raw, zone, e)
+}
+
+// readEntry is parseEntry for a text that was valid before.
+func readEntry(b *exchange.Builder, raw []byte, zone int, e *entry) error {
+	*e = entry{time: -1, bodySize: -1, reqHeader: e.reqHeader[:0], resHeader: e.resHeader[:0]}
+	e.post.size, e.body.size = -1, -1
+	c := cursor{raw: raw}
+	c.object(func(key []byte) {
 		switch string(key) {
 		case "startedDateTime":
-			e.start, e.timed = parseTime(text(value, kind), zone)
+			e.start, e.timed = parseTime(c.string(), zone)
 		case "time":
-			e.time = number(value, kind)
+			e.time = c.number()
 		case "timings":
-			e.timings.read(value, kind)
+			e.timings.read(&c)
 		case "request":
-			e.request(value, kind)
+			e.request(b, &c)
 		case "response":
-			e.answer(value, kind)
+			e.answer(b, &c)
 		case "_eventSourceMessages":
-			if kind == jsonparser.Array {
+			if value, kind := c.value(); kind == jsonparser.Array {
 				e.messages = value
 			}
 		case "serverIPAddress":
-			e.address = text(value, kind)
+			e.address = c.shared(b)
 		case "connection", "_connectionId":
-			if c := text(value, kind); c != "" && (e.conn == "" || string(key) == "connection") {
-				e.conn = c
+			if id := c.shared(b); id != "" && (e.conn == "" || string(key) == "connection") {
+				e.conn = id
 			}
 		case "_fetchedViaServiceWorker":
+			value, kind := c.value()
 			e.viaSW = kind == jsonparser.Boolean && len(value) == 4
 		case "_resourceType":
-			e.kind = text(value, kind)
+			e.kind = c.shared(b)
 		}
-		return nil
 	})
-	if err != nil {
-		return fmt.Errorf("cannot parse entry: %w", err)
+	if c.bad {
+		return errors.New("cannot parse entry: it is no valid JSON")
 	}
 	if !e.timed {
 		return errors.New("startedDateTime is missing or no time: entry skipped")
@@ -103,121 +111,134 @@ func parseEntry(raw []byte, zone int, e *entry) error {
 	return nil
 }
 
-func (e *entry) request(raw []byte, kind jsonparser.ValueType) {
-	if kind != jsonparser.Object {
-		return
-	}
-	_ = jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
+func (e *entry) request(b *exchange.Builder, c *cursor) {
+	c.object(func(key []byte) {
 		switch string(key) {
 		case "method":
-			e.method = text(value, kind)
+			e.method = c.shared(b)
 		case "url":
-			e.url = text(value, kind)
+			e.url = c.shared(b)
 		case "httpVersion":
-			e.version = text(value, kind)
+			e.version = c.shared(b)
 		case "headers":
-			e.reqHeader = headers(value, kind)
+			e.reqHeader, e.bare = readHeaders(b, c, e.reqHeader[:0])
 		case "bodySize":
-			e.bodySize = int64(number(value, kind))
+			e.bodySize = int64(c.number())
 		case "postData", "_content":
 			// HTTP Toolkit keeps binary bodies in _content.
-			if kind == jsonparser.Object && !e.post.present {
-				e.post.read(value)
+			if c.peek() == '{' && !e.post.present {
+				e.post.read(b, c)
 			}
 		case "_requestBodyStatus":
 			e.postLost = true
 		}
-		return nil
 	})
 }
 
-func (e *entry) answer(raw []byte, kind jsonparser.ValueType) {
-	if kind != jsonparser.Object {
-		return
+func (e *entry) answer(b *exchange.Builder, c *cursor) {
+	if c.peek() == '{' {
+		e.response = true
 	}
-	e.response = true
-	_ = jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
+	c.object(func(key []byte) {
 		switch string(key) {
 		case "status":
-			e.status = int(number(value, kind))
+			e.status = int(c.number())
 		case "httpVersion":
-			e.resVersion = text(value, kind)
+			e.resVersion = c.shared(b)
 		case "headers":
-			e.resHeader = headers(value, kind)
+			e.resHeader, _ = readHeaders(b, c, e.resHeader[:0])
 		case "content":
-			if kind == jsonparser.Object {
-				e.body.read(value)
+			if c.peek() == '{' {
+				e.body.read(b, c)
 			}
 		}
-		return nil
 	})
 }
 
-func (c *content) read(raw []byte) {
-	_ = jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
+func (t *content) read(b *exchange.Builder, c *cursor) {
+	c.object(func(key []byte) {
 		switch string(key) {
 		case "text":
-			c.present = kind == jsonparser.String
-			c.text = nil
-			if c.present {
-				c.text = value
+			value, kind := c.value()
+			t.present, t.text = kind == jsonparser.String, nil
+			if t.present {
+				t.text = value
 			}
 		case "encoding":
-			c.base64 = text(value, kind) == "base64"
+			t.base64 = c.shared(b) == "base64"
 		case "size":
-			c.size = int64(number(value, kind))
+			t.size = int64(c.number())
 		case "mimeType":
-			c.mime = text(value, kind)
+			t.mime = c.shared(b)
 		}
-		return nil
 	})
 }
 
-func (t *timings) read(raw []byte, kind jsonparser.ValueType) {
-	if kind != jsonparser.Object {
-		return
-	}
-	_ = jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
-		ms := number(value, kind)
+func (t *timings) read(c *cursor) {
+	c.object(func(key []byte) {
 		switch string(key) {
 		case "wait":
+			ms := c.number()
 			t.known = ms >= 0
 			t.before += max(ms, 0)
 		case "blocked", "dns", "connect", "send": // ssl lies inside connect
-			t.before += max(ms, 0)
+			t.before += max(c.number(), 0)
 		case "receive":
-			t.receive = max(ms, 0)
+			t.receive = max(c.number(), 0)
 		}
-		return nil
 	})
 }
 
-// headers reads a list of {name, value}; HTTP/2 pseudo headers are no fields.
-func headers(raw []byte, kind jsonparser.ValueType) []exchange.Header {
-	if kind != jsonparser.Array {
-		return nil
-	}
-	var h []exchange.Header
-	_, _ = jsonparser.ArrayEach(raw, func(item []byte, kind jsonparser.ValueType, _ int, err error) {
-		if err != nil || kind != jsonparser.Object {
-			return
-		}
-		var f exchange.Header
-		_ = jsonparser.ObjectEach(item, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
+// readHeaders appends those of a list of {name, value} that tell something; bare
+// says that the list holds nothing at all. HTTP/2 pseudo headers are no fields.
+func readHeaders(b *exchange.Builder, c *cursor, h []exchange.Header) (_ []exchange.Header, bare bool) {
+	bare = true
+	c.array(func() {
+		var name, value []byte
+		c.object(func(key []byte) {
 			switch string(key) {
 			case "name":
-				f.Name = text(value, kind)
+				name = c.scalar()
 			case "value":
-				f.Value = text(value, kind)
+				value = c.scalar()
 			}
-			return nil
 		})
-		if f.Name != "" && f.Name[0] != ':' {
-			h = append(h, f)
+		if len(name) == 0 || name[0] == ':' {
+			return
+		}
+		bare = false
+		var room [256]byte
+		if bytes.IndexByte(name, '\\') >= 0 {
+			name, _ = mcp.UnescapeBytes(name, nil)
+		}
+		if exchange.Telling(name) {
+			value, _ = mcp.UnescapeBytes(value, room[:])
+			h = b.AppendField(h, name, value)
 		}
 	})
-	return h
+	return h, bare
 }
+
+// scalar takes a string, still escaped, or a number; nil for anything else.
+func (c *cursor) scalar() []byte {
+	switch value, kind := c.value(); kind {
+	case jsonparser.String, jsonparser.Number:
+		return value
+	}
+	return nil
+}
+
+// string takes the text of a string or number.
+func (c *cursor) string() string { return mcp.Unescape(c.scalar()) }
+
+// shared is string for texts that stand in many entries.
+func (c *cursor) shared(b *exchange.Builder) string {
+	var room [256]byte
+	text, _ := mcp.UnescapeBytes(c.scalar(), room[:])
+	return b.Shared(text)
+}
+
+func (c *cursor) number() float64 { return number(c.value()) }
 
 func text(value []byte, kind jsonparser.ValueType) string {
 	switch kind {

@@ -85,6 +85,7 @@ type reader struct {
 	live    map[int32]*live
 	kept    int // bytes of entries kept in memory between their moments
 
+	room  []byte      // for the text of one body
 	held  event.Event // an answer that may be the end of its POST stream
 	holds bool
 	out   event.Event // an answer that another one has taken the place of

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/exchange"
 	"github.com/isodetect/isodetect/parsers/exchange/exchangetest"
 	"github.com/isodetect/isodetect/parsers/source"
 )
@@ -169,7 +170,7 @@ func TestMoments(t *testing.T) {
 		t.Helper()
 		raw, _ := json.Marshal(e)
 		var x entry
-		if err := parseEntry(raw, 0, &x); err != nil {
+		if err := parseEntry(exchange.New(0, new(source.Stats)), raw, 0, &x); err != nil {
 			t.Fatal(err)
 		}
 		a, b, ok := x.moments()

@@ -119,7 +119,7 @@ func (r *reader) load(l *live) bool {
 		r.err = fmt.Errorf("cannot read entry %d of %s again: %w", l.rec.n, r.in.Path, err)
 		return false
 	}
-	if err := parseEntry(raw, r.opt.AssumeUTCOffset, &l.e); err != nil {
+	if err := readEntry(r.b, raw, r.opt.AssumeUTCOffset, &l.e); err != nil {
 		r.err = fmt.Errorf("cannot read entry %d of %s again: it has changed: %w", l.rec.n, r.in.Path, err)
 		return false
 	}
@@ -147,7 +147,7 @@ func (r *reader) start(rec record) {
 	l.last = l.first
 	t, at := event.Time{From: e.start, To: e.start, Moment: event.MomentStart}, l.at(r)
 	origin, target := splitURL(e.url)
-	body, lost := e.requestBody()
+	body, lost := e.requestBody(&r.room)
 	header := e.reqHeader
 	if !encoded(header, body) {
 		header = exchange.Decoded(header)
@@ -175,7 +175,7 @@ func (r *reader) start(rec record) {
 func (r *reader) loss(e *entry) (loss event.Loss) {
 	if r.paired {
 		loss |= event.LossPairing
-		if len(e.reqHeader) == 0 {
+		if e.bare {
 			loss |= event.LossHeaders
 		}
 	}
@@ -208,7 +208,7 @@ func (r *reader) head(l *live) {
 		t.To = l.end
 	}
 	header := e.resHeader
-	if body, _ := e.body.bytes(); !e.body.base64 || !encoded(header, body) {
+	if !e.body.base64 || !r.coded(e) {
 		header = exchange.Decoded(header)
 	}
 	l.Head(exchange.Response{Time: t, At: l.at(r), Status: e.status, Header: header})
@@ -219,6 +219,12 @@ func (r *reader) head(l *live) {
 		r.plan(l, phaseEnd, l.end)
 	}
 	r.unload(l, false)
+}
+
+// coded reports whether the recorded body still has its content-encoding.
+func (r *reader) coded(e *entry) bool {
+	body, _ := e.body.bytes(&r.room)
+	return encoded(e.resHeader, body)
 }
 
 // endpoint gives the endpoint event of an HTTP+SSE stream at the first byte: it
@@ -237,8 +243,9 @@ func (r *reader) endpoint(l *live) {
 // sseMessage is one member of _eventSourceMessages, which Chrome writes with the
 // time of its arrival.
 type sseMessage struct {
-	at             int64 // 0 = not given, or not in the time of the exchange
-	id, name, data string
+	at       int64 // 0 = not given, or not in the time of the exchange
+	id, name string
+	data     []byte // still escaped
 }
 
 // nextMessage returns when the next message of _eventSourceMessages is due.
@@ -282,7 +289,9 @@ func (l *live) readMessage() (m sseMessage, next int, ok bool) {
 		case "eventId", "id":
 			m.id = text(value, kind)
 		case "data":
-			m.data = text(value, kind)
+			if kind == jsonparser.String || kind == jsonparser.Number {
+				m.data = value
+			}
 		}
 		return nil
 	})
@@ -308,7 +317,9 @@ func (r *reader) message(l *live) {
 		if m.name == "message" {
 			m.name = ""
 		}
-		l.SSE(t, l.at(r), m.id, m.name, m.data)
+		var data []byte
+		data, r.room = mcp.UnescapeBytes(m.data, r.room)
+		l.SSE(t, l.at(r), m.id, m.name, data)
 	}
 	if at, more := l.nextMessage(); more {
 		r.plan(l, phaseMessage, at)
@@ -361,7 +372,7 @@ func (r *reader) body(l *live) event.Loss {
 // content-encoding is still applied.
 func (r *reader) bodyOf(l *live) (body []byte, coded bool, problem string) {
 	e := &l.e
-	body, problem = e.body.bytes()
+	body, problem = e.body.bytes(&r.room)
 	if e.body.base64 {
 		return body, encoded(e.resHeader, body), problem
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"io"
 	"slices"
 	"strings"
@@ -87,6 +88,7 @@ type surveyor struct {
 	bad  int
 	seen map[uint64]struct{}
 	e    entry
+	hash maphash.Hash
 }
 
 func (v *surveyor) member(key string, p part) {
@@ -123,7 +125,7 @@ func (v *surveyor) entry(p part) {
 		r.stats.Bad(at, "entry over 64 MiB: skipped")
 		return
 	}
-	if err := parseEntry(p.raw, r.opt.AssumeUTCOffset, &v.e); err != nil {
+	if err := parseEntry(r.b, p.raw, r.opt.AssumeUTCOffset, &v.e); err != nil {
 		v.bad++
 		r.stats.Bad(at, err.Error())
 		return
@@ -131,11 +133,11 @@ func (v *surveyor) entry(p part) {
 	if strings.EqualFold(v.e.version, "JSON-RPC/2.0") && !r.paired {
 		r.pairedByID()
 	}
-	if !v.e.aboutMCP() {
+	if !v.e.aboutMCP(&r.room) {
 		r.stats.Ignored++
 		return
 	}
-	key := v.e.identity()
+	key := v.identity()
 	if _, twice := v.seen[key]; twice {
 		r.stats.Ignored++
 		r.stats.Note("an exchange stands twice in the file (service worker, retry by the recorder): the copy is ignored")
@@ -156,7 +158,7 @@ func (v *surveyor) entry(p part) {
 
 // aboutMCP tells whether an exchange can be MCP: it has a header or a media type
 // of the transport, or JSON-RPC in a body.
-func (e *entry) aboutMCP() bool {
+func (e *entry) aboutMCP(room *[]byte) bool {
 	if e.method == "OPTIONS" || e.kind == "preflight" {
 		return false
 	}
@@ -172,32 +174,40 @@ func (e *entry) aboutMCP() bool {
 			return true
 		}
 	}
-	return strings.HasPrefix(e.body.mime, eventStream) || e.post.holdsRPC() || e.body.holdsRPC()
+	return strings.HasPrefix(e.body.mime, eventStream) || e.post.holdsRPC(room) || e.body.holdsRPC(room)
 }
 
 const eventStream = "text/event-stream"
 
-func (c *content) holdsRPC() bool {
+func (c *content) holdsRPC(room *[]byte) bool {
 	raw := c.text
 	if c.base64 {
-		raw, _ = c.bytes()
+		raw, _ = c.bytes(room)
 	}
 	return bytes.Contains(raw, []byte("jsonrpc"))
 }
 
 // identity is equal for the copies of one exchange (FORMATS D1): connection,
 // URL, start and request.
-func (e *entry) identity() uint64 {
-	var s strings.Builder
-	fmt.Fprintf(&s, "%s\x00%s\x00%s\x00%d\x00%d\x00", e.conn, e.method, e.url, e.start, e.status)
-	for _, h := range e.reqHeader {
-		if exchange.SessionHeader(h.Name) {
-			s.WriteString(h.Value)
+func (v *surveyor) identity() uint64 {
+	e, h := &v.e, &v.hash
+	h.Reset()
+	text := func(s string) {
+		h.WriteString(s)
+		h.WriteByte(0)
+	}
+	text(e.conn)
+	text(e.method)
+	text(e.url)
+	maphash.WriteComparable(h, e.start)
+	maphash.WriteComparable(h, e.status)
+	for _, f := range e.reqHeader {
+		if exchange.SessionHeader(f.Name) {
+			text(f.Value)
 		}
 	}
-	s.WriteByte(0)
-	s.Write(e.post.text)
-	s.WriteByte(0)
-	s.Write(e.body.text)
-	return event.Hash(s.String())
+	h.Write(e.post.text)
+	h.WriteByte(0)
+	h.Write(e.body.text)
+	return h.Sum64()
 }

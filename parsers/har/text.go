@@ -12,15 +12,19 @@ import (
 	"github.com/isodetect/isodetect/parsers/exchange"
 )
 
-// bytes returns the body as recorded, base64 undone.
-func (c *content) bytes() (body []byte, problem string) {
+// bytes returns the body as recorded, base64 undone. It may lie in room, and is
+// valid until that is used again.
+func (c *content) bytes(room *[]byte) (body []byte, problem string) {
 	if len(c.text) == 0 {
 		return nil, ""
 	}
-	s := mcp.Unescape(c.text)
-	if !c.base64 {
-		return []byte(s), ""
+	if len(*room) > keepRoom {
+		*room = nil
 	}
+	if body, *room = mcp.UnescapeBytes(c.text, *room); !c.base64 {
+		return body, ""
+	}
+	s := string(body)
 	s = strings.Map(func(r rune) rune {
 		if r == '\n' || r == '\r' || r == ' ' {
 			return -1
@@ -34,9 +38,12 @@ func (c *content) bytes() (body []byte, problem string) {
 	return b, ""
 }
 
+// keepRoom bounds the room for one body that is kept for the next.
+const keepRoom = 1 << 20
+
 // requestBody returns the body of the request and whether one was lost.
-func (e *entry) requestBody() (body []byte, lost event.Loss) {
-	body, problem := e.post.bytes()
+func (e *entry) requestBody(room *[]byte) (body []byte, lost event.Loss) {
+	body, problem := e.post.bytes(room)
 	switch {
 	case problem != "", e.postLost:
 		return body, event.LossRequestBody

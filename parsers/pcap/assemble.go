@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/exchange"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -41,6 +42,7 @@ type assembler struct {
 	dark       map[darkKey]*darkCount
 	darkOrder  []darkKey
 	spare      []*pending
+	fields     []exchange.Header // of the head that is read now
 }
 
 // connKey is a pair of endpoints, the lower one first.

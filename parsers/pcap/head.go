@@ -135,40 +135,41 @@ func statusLine(line string) (status int, ok bool) {
 	return status, status >= 100
 }
 
-// splitHead copies a head once and cuts it into its first line and fields. A head
-// without its blank line (cut) loses its last, incomplete line.
-func splitHead(b []byte, whole bool) (first string, fields []exchange.Header, f framing) {
-	s := string(b)
+// splitHead cuts a head into its first line and those fields that tell something,
+// which replace what is in fields. A head without its blank line (cut) loses its
+// last, incomplete line.
+func splitHead(b *exchange.Builder, head []byte, whole bool, fields []exchange.Header) (first string, _ []exchange.Header, f framing) {
 	if !whole {
-		s = s[:strings.LastIndexByte(s, '\n')+1]
+		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
-	first, s = cutLine(s)
-	fields = make([]exchange.Header, 0, min(strings.Count(s, "\n"), 256))
-	for s != "" {
-		var line string
-		line, s = cutLine(s)
-		if line == "" {
+	line, rest := cutLine(head)
+	first, fields = string(line), fields[:0]
+	begun, kept := false, false // there was a field; it is in fields
+	for len(rest) > 0 {
+		line, rest = cutLine(rest)
+		if len(line) == 0 {
 			break
 		}
-		if (line[0] == ' ' || line[0] == '\t') && len(fields) > 0 { // folded (RFC 9112 §5.2)
-			last := &fields[len(fields)-1]
-			if len(last.Value) < 64<<10 {
-				last.Value += " " + strings.TrimSpace(line)
+		if (line[0] == ' ' || line[0] == '\t') && begun { // folded (RFC 9112 §5.2)
+			if last := len(fields) - 1; kept && len(fields[last].Value) < 64<<10 {
+				fields[last].Value += " " + string(bytes.TrimSpace(line))
 			}
 			continue
 		}
-		name, value, ok := strings.Cut(line, ":")
+		name, value, ok := bytes.Cut(line, []byte(":"))
 		if !ok {
 			continue
 		}
-		fields = append(fields, exchange.Header{Name: strings.TrimSpace(name), Value: strings.TrimSpace(value)})
+		n := len(fields)
+		fields = b.AppendField(fields, bytes.TrimSpace(name), bytes.TrimSpace(value))
+		begun, kept = true, len(fields) > n
 	}
 	return first, fields, framingOf(fields)
 }
 
-func cutLine(s string) (line, rest string) {
-	line, rest, _ = strings.Cut(s, "\n")
-	return strings.TrimSuffix(line, "\r"), rest
+func cutLine(b []byte) (line, rest []byte) {
+	line, rest, _ = bytes.Cut(b, []byte("\n"))
+	return bytes.TrimSuffix(line, []byte("\r")), rest
 }
 
 // framingOf reads the fields that decide where a body ends (RFC 9112 §6.3).

@@ -35,7 +35,8 @@ const maxPipelined = 1024
 
 // requestHead opens an exchange. It reports whether head is a request at all.
 func (c *conn) requestHead(i int, head []byte, whole bool, at spot, loss event.Loss) bool {
-	first, fields, f := splitHead(head, whole)
+	first, fields, f := splitHead(c.a.out.b, head, whole, c.a.fields)
+	c.a.fields = fields
 	method, target, ok := requestLine(first)
 	if !ok {
 		return false
@@ -159,7 +160,8 @@ func (c *conn) giveBody(p *pending, at spot, loss event.Loss) {
 // responseHead gives a response to the exchange that it answers. It reports
 // whether head is a response at all.
 func (c *conn) responseHead(i int, head []byte, whole bool, at spot, loss event.Loss) bool {
-	first, fields, f := splitHead(head, whole)
+	first, fields, f := splitHead(c.a.out.b, head, whole, c.a.fields)
+	c.a.fields = fields
 	status, ok := statusLine(first)
 	if !ok {
 		return false

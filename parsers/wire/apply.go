@@ -21,13 +21,13 @@ func (l *line) readBody(key string, value []byte, kind jsonparser.ValueType) err
 	case kind == jsonparser.Null:
 		l.sent = false
 	case key == "body" && kind == jsonparser.String:
-		l.body = []byte(mcp.Unescape(value)) // a recorder that could not parse the body
+		l.body, l.room[0] = mcp.UnescapeBytes(value, l.room[0]) // a recorder that could not parse the body
 	case key == "body":
 		l.body, l.json = value, true
 	case kind != jsonparser.String:
 		return fmt.Errorf("%s is no string", key)
 	case key == "body_text":
-		l.body = []byte(mcp.Unescape(value))
+		l.body, l.room[0] = mcp.UnescapeBytes(value, l.room[0])
 	default:
 		b, err := base64.StdEncoding.DecodeString(mcp.Unescape(value))
 		if err != nil {
@@ -123,7 +123,7 @@ func (r *reader) response(x *live, l *line, t event.Time, at event.Address) {
 	case kindBody:
 		switch {
 		case l.json:
-			x.SSE(t, at, "", "", string(l.body))
+			x.SSE(t, at, "", "", l.body)
 		case l.raw:
 			x.Data(t, at, l.body)
 		default:

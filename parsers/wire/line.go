@@ -61,10 +61,25 @@ type line struct {
 	json bool   // body is a JSON value, whatever the content type
 	raw  bool   // body is as it was on the wire: content-encoding still applied
 
-	id, event, data string
-	hasData         bool
-	by, dir, note   string
+	id, event     string
+	data          []byte
+	by, dir, note string
+
+	b    *exchange.Builder // shares the texts of header fields
+	room [2][]byte         // for the unescaped texts of body and data
 }
+
+// reset makes l empty for the next line; it keeps the room it has.
+func (l *line) reset() {
+	for i := range l.room {
+		if len(l.room[i]) > keepRoom {
+			l.room[i] = nil
+		}
+	}
+	*l = line{b: l.b, header: l.header[:0], room: l.room, noHead: true}
+}
+
+const keepRoom = 1 << 20
 
 // parseLine reads one line strictly: what cannot be trusted is malformed.
 func parseLine(raw []byte, l *line) error {
@@ -77,10 +92,10 @@ func parseLine(raw []byte, l *line) error {
 	case !ok:
 		return errors.New("line is no valid JSON: skipped")
 	}
-	l.noHead = true
+	l.reset()
 	var bad error
 	err := jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
-		if err := l.member(string(key), value, kind); err != nil && bad == nil {
+		if err := l.member(key, value, kind); err != nil && bad == nil {
 			bad = err
 		}
 		return nil
@@ -97,7 +112,7 @@ func parseLine(raw []byte, l *line) error {
 	return nil
 }
 
-func (l *line) member(key string, value []byte, kind jsonparser.ValueType) error {
+func (l *line) member(key, value []byte, kind jsonparser.ValueType) error {
 	str := func() string {
 		switch kind {
 		case jsonparser.String:
@@ -108,7 +123,7 @@ func (l *line) member(key string, value []byte, kind jsonparser.ValueType) error
 		return ""
 	}
 	var err error
-	switch key {
+	switch string(key) {
 	case "schema":
 		if l.kind == kindNone {
 			l.kind = kindSchema
@@ -135,7 +150,7 @@ func (l *line) member(key string, value []byte, kind jsonparser.ValueType) error
 	case "h":
 		if kind == jsonparser.Object {
 			l.noHead = false
-			l.header = headers(value)
+			l.headers(value)
 		}
 	case "status":
 		l.status, err = strconv.Atoi(str())
@@ -143,15 +158,17 @@ func (l *line) member(key string, value []byte, kind jsonparser.ValueType) error
 			return fmt.Errorf("status is %.40q, want a number", value)
 		}
 	case "body", "body_text", "body_b64":
-		err = l.readBody(key, value, kind)
+		err = l.readBody(string(key), value, kind)
 	case "id":
 		l.id = str()
 	case "event":
 		l.event = str()
 	case "data":
-		l.hasData = kind != jsonparser.Null
-		if l.data = str(); kind == jsonparser.Object || kind == jsonparser.Array {
-			l.data = string(value)
+		switch kind {
+		case jsonparser.String:
+			l.data, l.room[1] = mcp.UnescapeBytes(value, l.room[1])
+		case jsonparser.Number, jsonparser.Object, jsonparser.Array:
+			l.data = value
 		}
 	case "by":
 		l.by = str()
@@ -179,23 +196,25 @@ func stamp(s string, kind jsonparser.ValueType) (int64, error) {
 }
 
 // headers reads an object whose values are strings or lists of strings.
-func headers(raw []byte) []exchange.Header {
-	var h []exchange.Header
-	_ = jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
-		name := string(key)
-		switch kind {
-		case jsonparser.String:
-			h = append(h, exchange.Header{Name: name, Value: mcp.Unescape(value)})
-		case jsonparser.Number:
-			h = append(h, exchange.Header{Name: name, Value: string(value)})
-		case jsonparser.Array:
+func (l *line) headers(raw []byte) {
+	_ = jsonparser.ObjectEach(raw, func(name, value []byte, kind jsonparser.ValueType, _ int) error {
+		switch {
+		case !exchange.Telling(name):
+		case kind == jsonparser.Array:
 			_, _ = jsonparser.ArrayEach(value, func(v []byte, kind jsonparser.ValueType, _ int, err error) {
 				if err == nil && kind == jsonparser.String {
-					h = append(h, exchange.Header{Name: name, Value: mcp.Unescape(v)})
+					l.field(name, v)
 				}
 			})
+		case kind == jsonparser.String || kind == jsonparser.Number:
+			l.field(name, value)
 		}
 		return nil
 	})
-	return h
+}
+
+func (l *line) field(name, value []byte) {
+	var room [256]byte
+	value, _ = mcp.UnescapeBytes(value, room[:])
+	l.header = l.b.AppendField(l.header, name, value)
 }

@@ -83,9 +83,10 @@ func open(in []*source.Input, _ source.Options) (source.Reader, error) {
 		return nil, fmt.Errorf("cannot read %s: %w", i.Path, err)
 	}
 	i.Stats.Format = name
+	b := exchange.New(i.Index, &i.Stats)
 	return &reader{
 		in: i, stats: &i.Stats, rc: rc, lines: lines.New(rc, source.MaxRecord),
-		b: exchange.New(i.Index, &i.Stats), open: map[string]*live{},
+		b: b, line: line{b: b}, open: map[string]*live{},
 	}, nil
 }
 
@@ -96,6 +97,7 @@ type reader struct {
 	rc    io.ReadCloser
 	lines *lines.Reader
 	b     *exchange.Builder
+	line  line // the one that is read now
 	open  map[string]*live
 	order []string // exchange ids in the order they were opened, for the end
 	ended bool
@@ -141,8 +143,8 @@ func (r *reader) step() {
 		r.stats.Bad(at, "line over 64 MiB: skipped")
 		return
 	}
-	var l line
-	if err := parseLine(raw, &l); err != nil {
+	l := &r.line
+	if err := parseLine(raw, l); err != nil {
 		r.stats.Bad(at, err.Error())
 		return
 	}
@@ -150,7 +152,7 @@ func (r *reader) step() {
 		r.stats.Ignored++
 		return
 	}
-	if err := r.apply(&l, at); err != nil {
+	if err := r.apply(l, at); err != nil {
 		r.stats.Bad(at, err.Error())
 		return
 	}
