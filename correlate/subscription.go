@@ -109,29 +109,36 @@ func unescapePath(s string) string {
 }
 
 // matchTemplate matches u against an RFC 6570 template, each expression
-// standing for any text without `/` ({+x} and {/x*} for any text).
+// standing for any text without `/` ({+x} and {/x*} for any text). It takes time
+// of the product of their lengths at most: both are the wire's.
 func matchTemplate(tmpl, u string) bool {
-	open := strings.IndexByte(tmpl, '{')
-	if open < 0 {
-		return tmpl == u
-	}
-	if !strings.HasPrefix(u, tmpl[:open]) {
-		return false
-	}
-	u, tmpl = u[open:], tmpl[open:]
-	end := strings.IndexByte(tmpl, '}')
-	if end < 0 {
-		return false
-	}
-	wide := strings.ContainsAny(tmpl[1:end], "+/*#?&")
-	tmpl = tmpl[end+1:]
-	for n := 0; n <= len(u); n++ {
-		if matchTemplate(tmpl, u[n:]) {
-			return true
+	ends := make([]bool, len(u)+1) // where in u the template may end that was matched so far
+	ends[0] = true
+	for {
+		open := strings.IndexByte(tmpl, '{')
+		if open < 0 {
+			return len(tmpl) <= len(u) && ends[len(u)-len(tmpl)] && strings.HasSuffix(u, tmpl)
 		}
-		if n < len(u) && u[n] == '/' && !wide {
+		passLiteral(ends, u, tmpl[:open])
+		tmpl = tmpl[open:]
+		end := strings.IndexByte(tmpl, '}')
+		if end < 0 {
 			return false
 		}
+		passExpression(ends, u, strings.ContainsAny(tmpl[1:end], "+/*#?&"))
+		tmpl = tmpl[end+1:]
 	}
-	return false
+}
+
+func passLiteral(ends []bool, u, text string) {
+	for n := len(u); n >= 0; n-- {
+		from := n - len(text)
+		ends[n] = from >= 0 && ends[from] && u[from:n] == text
+	}
+}
+
+func passExpression(ends []bool, u string, wide bool) {
+	for n := 1; n <= len(u); n++ {
+		ends[n] = ends[n] || ends[n-1] && (wide || u[n-1] != '/')
+	}
 }

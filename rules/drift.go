@@ -3,7 +3,6 @@ package rules
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/isodetect/isodetect/correlate"
 	"github.com/isodetect/isodetect/event"
@@ -30,13 +29,6 @@ type Drifted struct {
 	Victim  string
 	Donor   string
 	Finding *signals.Finding
-}
-
-// Refusal is a call that the server refused for lack of a client capability.
-type Refusal struct {
-	Party *correlate.Party
-	Tool  string
-	Ref   correlate.Ref
 }
 
 func newDrift(Options) Detector {
@@ -67,11 +59,13 @@ func (f *Drift) Observe(m *correlate.Moment, out *Sink) {
 func (f *Drift) End(*correlate.Domain, *Sink) { f.Pending = nil }
 
 func (f *Drift) ended(m *correlate.Moment, r *correlate.Request, out *Sink) {
-	if r.Dir == event.ToServer && (r.Answer == mcp.KindError || r.IsError) && saysUnsupported(r.ErrorText) && r.Party != nil {
-		if len(f.Refusals) >= 64 {
-			f.Refusals = append(f.Refusals[:0], f.Refusals[1:]...)
+	if r.Dir == event.ToServer && (r.Answer == mcp.KindError || r.IsError) && r.Party != nil {
+		if lacks := saysUnsupported(r.ErrorText); lacks != 0 {
+			if len(f.Refusals) >= 64 {
+				f.Refusals = append(f.Refusals[:0], f.Refusals[1:]...)
+			}
+			f.Refusals = append(f.Refusals, Refusal{r.Party, r.Method, r.Tool, lacks, r.End})
 		}
-		f.Refusals = append(f.Refusals, Refusal{r.Party, r.Tool, r.End})
 	}
 	for i := 0; i < len(f.Pending); i++ {
 		p := f.Pending[i]
@@ -84,14 +78,6 @@ func (f *Drift) ended(m *correlate.Moment, r *correlate.Request, out *Sink) {
 			f.reportMisrouted(p, r.End, "that call was never answered", out)
 		}
 	}
-}
-
-// saysUnsupported reports whether an error text says that the client lacks a capability.
-func saysUnsupported(text string) bool {
-	t := strings.ToLower(text)
-	about := slices.ContainsFunc([]string{"sampling", "elicit", "roots", "capabilit"}, func(w string) bool { return strings.Contains(t, w) })
-	lacks := slices.ContainsFunc([]string{"not support", "unsupported", "n't support", "missing", "lacks", "not declare", "without", "required"}, func(w string) bool { return strings.Contains(t, w) })
-	return about && lacks
 }
 
 // request judges one server request at the party whose stream it arrived on.
@@ -171,7 +157,7 @@ func (f *Drift) undeclared(m *correlate.Moment, out *Sink) {
 	case len(after) > 0:
 		donor = after[len(after)-1]
 		st, assume = signals.Probable, "the server looks at capabilities at all, and took those of "+donor.Alias
-		if f.refusedBefore(p, donor) {
+		if f.refusedBefore(m.Request, p, donor) {
 			st, assume = signals.Confirmed, ""
 		}
 	case running == 0 && busyDonor(donors, r.Sent.Time):
@@ -226,17 +212,6 @@ func (f *Drift) finding(m *correlate.Moment, donor *correlate.Party, st signals.
 			seen(signals.Cause, donor.CapsRef, donor, "what "+donor.Alias+" declared"),
 		},
 	}
-}
-
-// refusedBefore reports whether a call of the victim was refused for lack of a
-// capability before the donor came.
-func (f *Drift) refusedBefore(p, donor *correlate.Party) bool {
-	for _, r := range f.Refusals {
-		if r.Party == p && correlate.Before(r.Ref.Time, donor.LiveFrom) == correlate.Certain {
-			return true
-		}
-	}
-	return false
 }
 
 const minute = int64(60e9)

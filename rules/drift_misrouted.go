@@ -93,7 +93,7 @@ func (f *Drift) idle(m *correlate.Moment, out *Sink) {
 	}
 	mis := Misrouted{Request: r, Receiver: p, Call: other}
 	for _, old := range f.Refusals {
-		if old.Party == other.Party && old.Tool == other.Tool && correlate.Before(old.Ref.Time, p.LiveFrom) == correlate.Certain {
+		if old.of(other, r.Need) && correlate.Before(old.Ref.Time, p.LiveFrom) == correlate.Certain {
 			f.reportMisrouted(mis, old.Ref, "an earlier call of the same tool was refused for lack of the capability, before "+name(p)+" was there", out)
 			return
 		}
