@@ -2,8 +2,9 @@
 
 FUZZTIME ?= 20s
 BENCHSIZE ?= 20M
+MUTANTTIME ?= 8m
 
-.PHONY: build test e2e bench fuzz
+.PHONY: build test e2e bench fuzz mutants
 
 build: ## static binary bin/isodetect
 	CGO_ENABLED=0 go build -trimpath -o bin/isodetect ./cmd/isodetect
@@ -24,3 +25,6 @@ fuzz: ## every fuzz target for FUZZTIME
 			go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; \
 		done; \
 	done
+
+mutants: ## conditions of the rules that no test would miss, a sample of MUTANTTIME
+	go run ./rules/mutants -time $(MUTANTTIME)

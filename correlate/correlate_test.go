@@ -159,18 +159,21 @@ func TestRelate(t *testing.T) {
 	f("carries another id on a connection of both", Exchange{Asked: event.Named("o"), Before: []*Party{o, s}}, RelationUnknown)
 }
 
-// feed applies wire events of many sessions, each with one request that is never answered.
+// storm applies wire events of many sessions, each with one request that is never answered.
 func storm(s *State, n int) *Domain {
-	dom := event.Domain{Server: "http://h", Path: "/mcp"}
 	for i := range n {
-		id := event.ExchangeID{N: uint64(i + 1)}
-		when := at(int64(i) + 1)
-		s.Apply(&event.Event{Kind: event.Opened, Time: when, Domain: dom, Exchange: id, HTTPMethod: "POST", Asked: event.Named(fmt.Sprint("s", i)),
-			Sender: event.Sender{Conn: fmt.Sprint("10.0.0.1:", i)}})
-		s.Apply(&event.Event{Kind: event.Message, Time: when, Domain: dom, Exchange: id, Dir: event.ToServer,
-			RPC: event.RPC{Kind: mcp.KindRequest, ID: "1", Method: mcp.ToolsCall}})
+		start(s, i)
 	}
 	return s.Domains[0]
+}
+
+// start applies the request of session number i.
+func start(s *State, i int) {
+	dom, id, when := event.Domain{Server: "http://h", Path: "/mcp"}, event.ExchangeID{N: uint64(i + 1)}, at(int64(i)+1)
+	s.Apply(&event.Event{Kind: event.Opened, Time: when, Domain: dom, Exchange: id, HTTPMethod: "POST", Asked: event.Named(fmt.Sprint("s", i)),
+		Sender: event.Sender{Conn: fmt.Sprint("10.0.0.1:", i)}})
+	s.Apply(&event.Event{Kind: event.Message, Time: when, Domain: dom, Exchange: id, Dir: event.ToServer,
+		RPC: event.RPC{Kind: mcp.KindRequest, ID: "1", Method: mcp.ToolsCall}})
 }
 
 func TestStateIsBounded(t *testing.T) {

@@ -124,5 +124,14 @@ func FuzzScenario(f *testing.F) {
 		if a, b := through(t, "wire", data), through(t, "wire", data); !bytes.Equal(a, b) {
 			t.Errorf("two runs differ:\n%s\n%s", a, b)
 		}
+		dir := t.TempDir()
+		one, twin := filepath.Join(dir, "a"), filepath.Join(dir, "b")
+		for _, path := range []string{one, twin} {
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		same(t, "read twice", found(run(t, scan.Options{Paths: []string{one, twin}, InputFormat: "wire"})),
+			found(run(t, scan.Options{Paths: []string{one}, InputFormat: "wire"})))
 	})
 }

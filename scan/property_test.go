@@ -15,7 +15,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isodetect/isodetect/report"
 	"github.com/isodetect/isodetect/scan"
+	"github.com/isodetect/isodetect/scenario"
 	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict"
 )
@@ -407,4 +409,80 @@ func TestDamagedCaptureRaisesNoFalseAlarm(t *testing.T) {
 			}
 		}
 	}
+}
+
+// acted returns every scenario in every format it can be compiled to.
+func acted(t *testing.T) map[string][]byte {
+	t.Helper()
+	all, err := scenario.Load("../testdata/scenarios")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := map[string][]byte{}
+	for _, s := range all {
+		tr, err := s.Run()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range scenario.Formats {
+			if _, ok := s.ExpectIn(f); !ok {
+				continue
+			}
+			if data, ok := tr.Compile(f); ok {
+				out[s.Name+" "+f.FileName()] = data
+			}
+		}
+	}
+	return out
+}
+
+// Every scenario gives the same report however its bytes arrive, and again.
+func TestScenariosReadInPieces(t *testing.T) {
+	whole := func(r io.Reader) string { return located(run(t, scan.Options{Paths: []string{"-"}, Stdin: r})) }
+	for name, data := range acted(t) {
+		want := whole(bytes.NewReader(data))
+		same(t, name+" again", whole(bytes.NewReader(data)), want)
+		same(t, name+" byte by byte", whole(pieces{bytes.NewReader(data), 1}), want)
+		same(t, name+" in pieces of 61", whole(pieces{bytes.NewReader(data), 61}), want)
+	}
+}
+
+// Scenarios that a log, a capture or an archive holds are judged in any order of the inputs.
+func TestScenariosInAnyOrder(t *testing.T) {
+	dir := t.TempDir()
+	var paths []string
+	for name, data := range acted(t) {
+		p := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
+		if err := os.WriteFile(p, data, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		paths = append(paths, p)
+	}
+	slices.Sort(paths)
+	rng := rand.New(rand.NewPCG(11, 12))
+	for range 12 {
+		some := make([]string, 0, 6)
+		for range 6 {
+			some = append(some, paths[rng.IntN(len(paths))])
+		}
+		slices.Sort(some)
+		some = slices.Compact(some)
+		want := document(t, some)
+		rng.Shuffle(len(some), func(i, j int) { some[i], some[j] = some[j], some[i] })
+		same(t, fmt.Sprint(some), document(t, some), want)
+	}
+}
+
+// document returns the whole JSON report over inputs.
+func document(t *testing.T, paths []string) string {
+	t.Helper()
+	res, ins, err := scan.Run(context.Background(), scan.Options{Paths: paths, FailOn: signals.Probable, CancelWindow: 500 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var doc bytes.Buffer
+	if err := report.JSON(&doc, report.Build(res, ins, report.Options{Version: "test", Show: report.Show{Possible: true, Hazard: true, Rejected: true, Notes: true}})); err != nil {
+		t.Fatal(err)
+	}
+	return doc.String()
 }
