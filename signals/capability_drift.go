@@ -35,6 +35,8 @@ var CapabilityDrift = &Signal{
 		"A donor: another live session that declared the capability.",
 		"For misrouted_request: the in-flight calls of all parties.",
 	},
+	Requires: Bodies,
+	Occasion: "no server request for which clients declared different capabilities",
 	Remedy: "undeclared: copy the client's capabilities into the session when initialize is accepted and read only that snapshot; one server object connected to several transports overwrites them. " +
 		"misrouted_request: send a request that a call raises on that call's own stream, and key pending server requests by session and id.",
 	Client:  "Answer a request for a capability you did not declare with error -32601, and never run it.",

@@ -43,6 +43,8 @@ var FallbackResolution = &Signal{
 		"Sessions created in view: the initialize exchanges or log lines that name created ids.",
 		"In a log: the resolved session next to the asked one. A log that names neither cannot show it.",
 	},
+	Requires: Headers,
+	Occasion: "no request without a session of its own was served or refused",
 	Remedy: "Refuse a request without a valid, server-issued session id with 400, and one whose session has ended with 404; the client then sends a new initialize. " +
 		"Remove every default such as latest, first or only session, also behind the check that just one session exists. Locks do not help: the key is wrong, not the timing. " +
 		"Log the source of each resolution at info level.",

@@ -39,6 +39,9 @@ var ResponseCrossing = &Signal{
 		"No hole on either connection: after one, which exchange an answer belongs to is unknown.",
 		"It needs no second initialize: one pooled session is enough.",
 	},
+	Requires: Bodies | Pairing,
+	Alone:    true,
+	Occasion: "no id was in flight twice in one session",
 	Remedy: "Route an answer by the exchange (the stream or connection) that its request came on, or refuse a request whose id is already in flight. " +
 		"A key of session and id does not cure it inside one session. Give every session its own server and transport object, and forget a request when its exchange ends.",
 	Client:  "Use one session for one conversation, or number requests across all conversations of a session. An id may not be reused within a session.",

@@ -32,7 +32,10 @@ var SharedSession = &Signal{
 		"Requests that carry the session id themselves.",
 		"Request bodies, to tell a retry from a second conversation.",
 	},
-	Remedy:  "Refuse a request whose id is already in flight (400), and route answers by exchange, so that sharing cannot cross answers.",
-	Client:  "Give each conversation its own session, or number requests across all conversations of a session.",
-	Example: "incident/pooled.har",
+	Requires: Bodies,
+	Alone:    true,
+	Occasion: "no id was in flight twice in one session",
+	Remedy:   "Refuse a request whose id is already in flight (400), and route answers by exchange, so that sharing cannot cross answers.",
+	Client:   "Give each conversation its own session, or number requests across all conversations of a session.",
+	Example:  "incident/pooled.har",
 }

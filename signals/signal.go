@@ -25,6 +25,9 @@ type Signal struct {
 	Looks     []Look   // how it looks in each kind of input
 	LookAlike []string // healthy traffic that resembles it and is not reported
 	Needs     []string // conditions and coverage: why it may be "not assessable"
+	Requires  Coverage // without which nothing can be said of an occasion that was not seen
+	Alone     bool     // shows within one party, so that a second live party is no condition
+	Occasion  string   // what did not occur where the signal was not observed, e.g. "no progress"
 	Remedy    string   // what to change in the server
 	Client    string   // what to change in the client, "" = nothing
 	Example   string   // path of a sample that shows it, relative to samples/
@@ -39,3 +42,12 @@ type Variant struct {
 
 // Look says how a signal appears in one kind of input.
 type Look struct{ Input, Text string }
+
+// Coverage is what of the traffic must have been recorded.
+type Coverage uint8
+
+const (
+	Headers Coverage = 1 << iota // complete heads of requests
+	Bodies
+	Pairing // which answer came on which exchange
+)

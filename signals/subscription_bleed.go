@@ -36,6 +36,8 @@ var SubscriptionBleed = &Signal{
 		"Another live session that subscribed.",
 		"The answers to the subscribes; a refused one subscribes nothing.",
 	},
+	Requires: Bodies,
+	Occasion: "no resource update while several sessions were live",
 	Remedy: "Key subscriptions by (session, URI), drop them with the session, and notify only the sessions found under the URI. " +
 		"On subscriptions/listen tag each message with that stream's own id and keep to its acknowledged filter.",
 	Client:  "Ignore updates for a URI you did not subscribe to.",

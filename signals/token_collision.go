@@ -38,6 +38,8 @@ var TokenCollision = &Signal{
 		"Two parties whose requests overlap.",
 		"Response bodies, including event streams. Browsers and proxies often do not store them.",
 	},
+	Requires: Bodies,
+	Occasion: "no progress, or never a token in flight in two parties",
 	Remedy: "Key the progress registry by (session, token), and without sessions by the exchange, and send progress on a stream of the request that gave the token. " +
 		"A fix of session resolution alone does not help. Entries that are already crossed clear by restart or eviction.",
 	Client:  "Tokens that are unique everywhere (a UUID per request) make the fault harmless and any wrong delivery provable. The protocol does not demand it.",

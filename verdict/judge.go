@@ -190,7 +190,8 @@ func multiplexed(e *rules.Engine, c *correlate.Domain) Condition {
 func unshared(s *rules.Sink) Condition {
 	for _, f := range s.Findings {
 		if f.Signal == signals.SharedSession || f.Signal == signals.ResponseCrossing && f.Variant == "shared_session" {
-			return Condition{"unshared", Failed, f.Parties[0].Alias + " is used by several conversations; among themselves they are no victims of each other"}
+			session, _, _ := strings.Cut(f.Parties[0].Alias, "·") // the finding names its conversations
+			return Condition{"unshared", Failed, session + " is used by several conversations; among themselves they are no victims of each other"}
 		}
 	}
 	return Condition{"unshared", Met, "no session was seen in use by two conversations"}
@@ -266,16 +267,11 @@ func complete(c *correlate.Domain) Condition {
 	return Condition{"complete", Met, "no gap, all bodies recorded"}
 }
 
-// crossParty reports whether a signal is about two parties (signals 1–5 of DETECTION §4).
-func crossParty(sig *signals.Signal) bool {
-	return sig != signals.ResponseCrossing && sig != signals.SharedSession
-}
-
 // reject marks the findings whose validity condition failed. A confirmed
 // delivery across parties proves shared state by itself.
 func reject(e *rules.Engine, s *rules.Sink) {
 	for _, f := range s.Findings {
-		if !crossParty(f.Signal) || f.Rejected != "" {
+		if f.Signal.Alone || f.Rejected != "" {
 			continue
 		}
 		switch {
@@ -326,22 +322,22 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 		switch {
 		case c.Modern && !c.Legacy:
 			st.State, st.Why = NotAssessable, "not judged: modern"
-		case t.Judged > 0 && (c.Overlap || !crossParty(sig)):
+		case t.Judged > 0 && (c.Overlap || sig.Alone):
 			st.State, st.Why = Judged, strings.Join(t.Why, "; ")
-		case !c.Overlap && crossParty(sig):
+		case !c.Overlap && !sig.Alone:
 			st.State, st.Judged, st.Why = NotAssessable, 0, "no two parties were live at one moment"
 		case len(t.Why) > 0:
 			st.State, st.Why = NotAssessable, strings.Join(t.Why, "; ")
 		case c.Log:
 			st.State, st.Why = NotAssessable, "these logs do not carry what this signal needs"
-		case c.Paired && sig == signals.ResponseCrossing:
+		case c.Paired && sig.Requires&signals.Pairing != 0:
 			st.State, st.Why = NotAssessable, "requests and answers were paired by id"
-		case c.LossFlags&event.LossHeaders != 0 && sig == signals.FallbackResolution:
+		case c.LossFlags&event.LossHeaders != 0 && sig.Requires&signals.Headers != 0:
 			st.State, st.Why = NotAssessable, "headers were cut, so which requests named no session is not known"
-		case c.BodiesLost > 0 && sig != signals.FallbackResolution:
+		case c.BodiesLost > 0 && sig.Requires&signals.Bodies != 0:
 			st.State, st.Why = NotAssessable, "bodies were not recorded, so the occasion may have been there"
 		default:
-			st.State, st.Why = NotObserved, notObserved(sig)
+			st.State, st.Why = NotObserved, sig.Occasion
 		}
 		if st.State == NotAssessable {
 			help = append(help, recipes(c)...)
@@ -349,23 +345,6 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 		out = append(out, st)
 	}
 	return out, slices.Compact(slices.Sorted(slices.Values(help)))
-}
-
-// notObserved says which occasion did not occur.
-func notObserved(sig *signals.Signal) string {
-	switch sig {
-	case signals.FallbackResolution:
-		return "no request without a session of its own was served or refused"
-	case signals.CapabilityDrift:
-		return "no server request for which clients declared different capabilities"
-	case signals.TokenCollision:
-		return "no progress, or never a token in flight in two parties"
-	case signals.CancellationCrosstalk:
-		return "no cancel while another party had the same id in flight"
-	case signals.SubscriptionBleed:
-		return "no resource update while several sessions were live"
-	}
-	return "no id was in flight twice in one session"
 }
 
 // recipes names what would make more assessable.
