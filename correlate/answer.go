@@ -78,7 +78,7 @@ func (x *Exchange) own(id mcp.ID) *Request {
 // answer decides the fate of a request by a message.
 func (s *State) answer(m *Moment, r *Request) {
 	rpc := &m.Event.RPC
-	r.Answer, r.Code, r.IsError, r.ErrorText, r.Shape = rpc.Kind, rpc.Code, rpc.IsError, rpc.ErrorText, rpc.Shape
+	r.Answer, r.Code, r.IsError, r.ErrorText = rpc.Kind, rpc.Code, rpc.IsError, rpc.ErrorText
 	r.Echo = r.OwnValue(rpc.Marks)
 	if r.Fate == GivenUp || r.Fate == Cut || r.Fate == Lost {
 		// It had been given up before; the late answer is its answer all the same.
@@ -166,7 +166,7 @@ func (s *State) closed(m *Moment) {
 		x.Resumable = true
 	}
 	x.Whole = x.Conn == nil || !x.Conn.Unpaired
-	x.Done, x.By, x.Bytes, x.ClosedAt = true, ev.By, ev.Bytes, ev.Time
+	x.Done, x.By = true, ev.By
 	x.Loss |= ev.Loss
 	if ev.Status != 0 {
 		x.Status = ev.Status

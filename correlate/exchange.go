@@ -8,7 +8,6 @@ import (
 // Exchange is one HTTP request with its response and the stream of messages on it.
 type Exchange struct {
 	ID       event.ExchangeID
-	Seq      uint64
 	Domain   *Domain
 	Party    *Party // nil = unknown
 	Method   string // GET, POST, DELETE
@@ -19,15 +18,12 @@ type Exchange struct {
 	Sender   event.Sender
 	Conn     *Conn
 	Before   []*Party // sessions that its connection carried before it
-	Path     string
 
 	Opened    Ref
 	Headed    Ref
 	Status    int
-	ClosedAt  event.Time
 	Done      bool
 	By        event.By
-	Bytes     int64
 	Loss      event.Loss
 	Whole     bool // it closed before its connection got a hole that unpairs
 	Resume    string

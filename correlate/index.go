@@ -15,14 +15,19 @@ const (
 	ByMark                    // marker among the arguments of a client request
 )
 
-// Key is one value of the index.
-type Key struct {
-	Kind  IndexKind
-	Value uint64
-}
+// Key is one value of the index: a hash above the two bits of its kind, one word
+// since the index is looked up several times per message.
+type Key uint64
 
 // IDKey is the key of an id or token.
-func IDKey(kind IndexKind, id mcp.ID) Key { return Key{kind, event.Hash(id.Fold())} }
+func IDKey(kind IndexKind, id mcp.ID) Key { return key(kind, event.Hash(id.Fold())) }
+
+// MarkKey is the key of a marker.
+func MarkKey(mark uint64) Key { return key(ByMark, mark) }
+
+func key(kind IndexKind, hash uint64) Key { return Key(hash<<2 | uint64(kind)) }
+
+func (k Key) kind() IndexKind { return IndexKind(k & 3) }
 
 // Index finds the requests of a domain by id, token and marker. A request
 // stands in it from its arrival until it is released (State.release).
@@ -34,7 +39,9 @@ type Index struct {
 const markFilter = 1 << 12
 
 // MayHold reports whether a request may stand under a mark.
-func (x *Index) MayHold(mark uint64) bool { return x.Marked[mark>>2%markFilter] != 0 }
+func (x *Index) MayHold(mark uint64) bool { return *x.marked(MarkKey(mark)) != 0 }
+
+func (x *Index) marked(k Key) *uint16 { return &x.Marked[k>>4%markFilter] }
 
 // Find returns the requests under a key in order of arrival. The slice is the
 // index's own: do not keep it.
@@ -45,7 +52,7 @@ func (x *Index) add(k Key, r *Request) {
 		x.Entries = make(map[Key][]*Request)
 	}
 	x.Entries[k] = append(x.Entries[k], r)
-	if n := &x.Marked[k.Value>>2%markFilter]; k.Kind == ByMark && *n < 1<<16-1 {
+	if n := x.marked(k); k.kind() == ByMark && *n < 1<<16-1 {
 		*n++
 	}
 }
@@ -55,7 +62,7 @@ func (x *Index) remove(k Key, r *Request) {
 	for i, o := range list {
 		if o == r {
 			// A count that once was full is never taken down: it would end at 0 too early.
-			if n := &x.Marked[k.Value>>2%markFilter]; k.Kind == ByMark && *n < 1<<16-1 {
+			if n := x.marked(k); k.kind() == ByMark && *n < 1<<16-1 {
 				*n--
 			}
 			if len(list) == 1 {

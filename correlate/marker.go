@@ -47,7 +47,7 @@ func (d *Domain) markers(r *Request) {
 
 // unmark takes the markers with this anchor off every other request: it occurred again.
 func (d *Domain) unmark(v uint64, by *Request) {
-	k := Key{ByMark, v}
+	k := MarkKey(v)
 	if !d.Index.MayHold(v) {
 		return
 	}

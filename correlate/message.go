@@ -134,7 +134,7 @@ func (s *State) giveUp(m *Moment, p *Party) {
 		if r.Dir != event.ToServer || r.Ended() || r.ID.Fold() != m.Event.RPC.CancelID.Fold() {
 			continue
 		}
-		r.OwnCancel, r.CancelRef = m.Event.Time, ref
+		r.OwnCancel = m.Event.Time
 		s.end(m, r, GivenUp, ref)
 	}
 }
@@ -147,7 +147,7 @@ func (s *State) request(m *Moment, p *Party, x *Exchange) *Request {
 	r := &Request{
 		Seq: d.Requests, Dir: ev.Dir, ID: rpc.ID, Method: rpc.Method, Tool: rpc.Tool, URI: rpc.URI, Token: rpc.Token,
 		Need: rpc.Caps, Party: p, Exchange: x, FoldOnly: ev.Loss&event.LossIDType != 0, Sent: refOf(ev),
-		BodyHash: rpc.BodyHash, Trace: rpc.Trace, ClientInfo: rpc.ClientInfo, Args: rpc.Args, Era: rpc.Era,
+		BodyHash: rpc.BodyHash, ClientInfo: rpc.ClientInfo, Args: rpc.Args, Era: rpc.Era,
 	}
 	if x != nil {
 		r.Era = x.Era
@@ -226,7 +226,7 @@ func (r *Request) keys(keys []Key) []Key {
 		keys = append(keys, IDKey(ByToken, r.Token))
 	}
 	for _, m := range r.Markers {
-		keys = append(keys, Key{ByMark, m.Run[m.Anchor]})
+		keys = append(keys, MarkKey(m.Run[m.Anchor]))
 	}
 	return keys
 }

@@ -56,15 +56,12 @@ type Request struct {
 	Code      int
 	IsError   bool
 	ErrorText string
-	Shape     event.Shape
 	Echo      bool       // the answer holds a value of the request's own arguments
 	OwnCancel event.Time // the party's own cancel; zero = none
-	CancelRef Ref
-	Left      bool // its client closed the exchange before an answer
-	Extra     int  // answers with this id on its stream after the first
+	Left      bool       // its client closed the exchange before an answer
+	Extra     int        // answers with this id on its stream after the first
 
 	BodyHash   uint64
-	Trace      string
 	ClientInfo string
 	Args       []event.Arg
 	Markers    []Marker

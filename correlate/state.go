@@ -157,8 +157,8 @@ func (s *State) opened(m *Moment) {
 	ev, d := m.Event, m.Domain
 	d.Xchanges++
 	x := &Exchange{
-		ID: ev.Exchange, Seq: d.Xchanges, Domain: d, Method: ev.HTTPMethod, Stream: ev.Stream, Asked: ev.Asked, Sender: ev.Sender,
-		Path: ev.Domain.Path, Opened: refOf(ev), Loss: ev.Loss, Resume: ev.Resume, Bytes: -1, Era: mcp.EraLegacy,
+		ID: ev.Exchange, Domain: d, Method: ev.HTTPMethod, Stream: ev.Stream, Asked: ev.Asked, Sender: ev.Sender,
+		Opened: refOf(ev), Loss: ev.Loss, Resume: ev.Resume, Era: mcp.EraLegacy,
 	}
 	if mcp.RevisionEra(ev.Revision) == mcp.EraModern && x.Method == "POST" && ev.Asked.State != event.Present {
 		x.Era = mcp.EraModern // until a message of the body says otherwise
@@ -167,7 +167,7 @@ func (s *State) opened(m *Moment) {
 	x.Conn = d.connOf(ev.Sender.Conn)
 	if x.Conn != nil {
 		x.Conn.LastUse = ev.Time.To
-		x.Before = slices.Clone(x.Conn.Sessions)
+		x.Before = slices.Clip(x.Conn.Sessions) // the list only grows, so what it held may be shared
 	}
 	d.noteLoss(x, ev)
 	if ev.Loss&event.LossStart != 0 {

@@ -20,7 +20,7 @@ type Cancel struct {
 	Waiting []Effect                        // ends in the window of a cancel, until it is over
 	Learned int                             // how many of Ends have told how calls of their tool end
 	Ends    []*correlate.Request            // requests that ended recently, for the guard against a shutdown
-	Usual   map[string]*Usual
+	Usual   map[Called]*Usual
 	Doubts  []Doubt // findings that rise if the canceller's own request runs on
 }
 
@@ -39,7 +39,7 @@ type Cancelling struct {
 }
 
 func newCancel(o Options) Detector {
-	return &Cancel{Window: o.CancelWindow, Usual: map[string]*Usual{}, ByID: map[correlate.Key][]*Cancelling{}}
+	return &Cancel{Window: o.CancelWindow, Usual: map[Called]*Usual{}, ByID: map[correlate.Key][]*Cancelling{}}
 }
 
 // keepCancels bounds how long and how many cancels are kept.

@@ -29,6 +29,11 @@ type Usual struct {
 	Cancelled bool // it said cancelled without a cancel
 }
 
+// Called is what calls are compared by.
+type Called struct{ Method, Tool string }
+
+func calledBy(r *correlate.Request) Called { return Called{r.Method, r.Tool} }
+
 // Doubt is a finding whose canceller had a request of that id open too.
 type Doubt struct {
 	Own     *correlate.Request
@@ -96,7 +101,7 @@ func (f *Cancel) usual(r *correlate.Request) {
 	if r.Fate != correlate.Answered || r.OwnCancel != (event.Time{}) || f.near(r) {
 		return
 	}
-	key := r.Method + " " + r.Tool
+	key := calledBy(r)
 	u := f.Usual[key]
 	if u == nil {
 		if len(f.Usual) >= 4096 {
@@ -143,7 +148,7 @@ func (f *Cancel) effect(e Effect, out *Sink) {
 		return // the whole session ended, its calls with it
 	}
 	har := r.End.At.Unit == event.UnitEntry
-	u := f.Usual[r.Method+" "+r.Tool]
+	u := f.Usual[calledBy(r)]
 	quotes := len(c.Reason) >= 4 && strings.Contains(r.ErrorText, c.Reason)
 	says := r.SaysCancelled() && (u == nil || !u.Cancelled || quotes)
 	ownOpen := c.Own != nil

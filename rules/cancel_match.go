@@ -86,7 +86,7 @@ func (f *Cancel) match(d *correlate.Domain, c *Cancelling, out *Sink) {
 		return
 	}
 	for _, r := range ended[len(group):] {
-		u := f.Usual[r.Method+" "+r.Tool]
+		u := f.Usual[calledBy(r)]
 		if !r.SaysCancelled() || u != nil && u.Cancelled || r.OwnCancel != (event.Time{}) || f.shutdown(r) {
 			continue
 		}

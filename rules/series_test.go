@@ -138,8 +138,8 @@ func TestLacks(t *testing.T) {
 		tok.Reports["t"] = true
 		r := ended(p, fate, 10, 50)
 		change(tok, r)
-		if got := tok.lacks(r, points); (got != "") != want {
-			t.Errorf("%s: %q", name, got)
+		if got := tok.lacks(r, points); (got != lacksNothing) != want {
+			t.Errorf("%s: %d", name, got)
 		}
 	}
 	none := func(*Token, *correlate.Request) {}

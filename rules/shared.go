@@ -13,8 +13,11 @@ import (
 // Shared detects the hazard shared_session: one session id used by two conversations.
 type Shared struct {
 	ByDesign bool
-	Senders  map[string]*Senders // by kind of hint and session id
+	Senders  map[Hint]*Senders
 }
+
+// Hint is one kind of hint about who uses a session.
+type Hint struct{ Kind, Session string }
 
 // Senders is who used a session, by one kind of hint.
 type Senders struct {
@@ -25,7 +28,7 @@ type Senders struct {
 }
 
 func newShared(o Options) Detector {
-	return &Shared{ByDesign: o.SharedByDesign, Senders: map[string]*Senders{}}
+	return &Shared{ByDesign: o.SharedByDesign, Senders: map[Hint]*Senders{}}
 }
 
 // Observe looks at who sends requests in the name of a session, and at ids in flight twice.
@@ -95,7 +98,7 @@ func (f *Shared) senders(p *correlate.Party, what, who string, ref correlate.Ref
 	if who == "" {
 		return
 	}
-	key := what + " " + p.ID
+	key := Hint{what, p.ID}
 	s := f.Senders[key]
 	if s == nil {
 		if len(f.Senders) >= maxPairs {

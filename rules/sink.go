@@ -199,7 +199,7 @@ func marked(d *correlate.Domain, marks []uint64) []*correlate.Request {
 		if !event.Telling(v) || !d.Index.MayHold(v) {
 			continue
 		}
-		for _, r := range d.Index.Find(correlate.Key{Kind: correlate.ByMark, Value: v}) {
+		for _, r := range d.Index.Find(correlate.MarkKey(v)) {
 			if !slices.Contains(out, r) && slices.ContainsFunc(r.Markers, func(m correlate.Marker) bool { return m.At(marks, i) }) {
 				out = append(out, r)
 			}

@@ -18,7 +18,7 @@ type Token struct {
 	Settled int64              // event time of the last look for series that ended
 	Reports map[string]bool    // tools that report progress in this domain
 	Routes  []Route            // recent router lines of a log
-	Equal   map[string]bool    // pairs of parties whose equal tokens were counted already
+	Equal   map[[2]string]bool // pairs of parties, by alias, whose equal tokens were counted already
 }
 
 const (
@@ -28,7 +28,7 @@ const (
 )
 
 func newToken(Options) Detector {
-	return &Token{Of: map[uint64]*Series{}, Reports: map[string]bool{}, Equal: map[string]bool{}}
+	return &Token{Of: map[uint64]*Series{}, Reports: map[string]bool{}, Equal: map[[2]string]bool{}}
 }
 
 // Observe looks at progress on the wire and at router lines of a log.
@@ -65,7 +65,7 @@ func (f *Token) given(m *correlate.Moment, out *Sink) {
 		return
 	}
 	for _, o := range d.Index.Find(correlate.IDKey(correlate.ByToken, r.Token)) {
-		if o == r || !correlate.Distinct(o.Party, r.Party) || o.Era == mcp.EraModern || !o.Overlaps(r) || o.Dir != event.ToServer {
+		if o == r || !o.Overlaps(r) || o.Era == mcp.EraModern || o.Dir != event.ToServer || !correlate.Distinct(o.Party, r.Party) {
 			continue
 		}
 		f.hazard(r, o, out)
@@ -80,7 +80,7 @@ func (f *Token) hazard(r, o *correlate.Request, out *Sink) {
 	if r.Exchange != nil { // a log does not show where the progress of either goes
 		out.Judged(signals.TokenCollision)
 	}
-	key := o.Party.Alias + "|" + r.Party.Alias
+	key := [2]string{o.Party.Alias, r.Party.Alias}
 	if f.Equal[key] || len(f.Equal) >= maxSeries {
 		return
 	}

@@ -35,6 +35,9 @@ func (f *Token) watch(r, rival *correlate.Request) bool {
 	if s == nil || len(s.Rivals) >= maxRivals {
 		return false
 	}
+	if s.Rivals == nil {
+		s.Rivals = make([]*correlate.Request, 0, maxRivals)
+	}
 	s.Rivals = append(s.Rivals, rival)
 	return true
 }
@@ -133,43 +136,75 @@ func (f *Token) judge(s *Series, rival *correlate.Request, out *Sink) {
 		theirs = o.Points
 	}
 	lacks := f.lacks(rival, theirs)
-	if lacks == "" {
+	if lacks == lacksNothing {
 		return
 	}
-	points := slices.DeleteFunc(slices.Clone(s.Points), func(p Point) bool { return !p.Ordered })
+	points := ordered(s.Points)
 	if fall, how := mixed(points, theirs); how != "" {
-		f.report(s, rival, "interleaved", fall, how, lacks, out)
+		f.report(s, rival, "interleaved", fall, how, lacks.text(rival, theirs), out)
 		return
 	}
 	if at, how := beyond(points); how != "" && len(theirs) > 0 {
-		f.report(s, rival, "duplicated", at, how, lacks, out)
+		f.report(s, rival, "duplicated", at, how, lacks.text(rival, theirs), out)
 	}
 }
 
-// lacks says what the rival's own series misses, "" if nothing.
-func (f *Token) lacks(rival *correlate.Request, points []Point) string {
+// ordered returns the points whose place in the series is sure.
+func ordered(points []Point) []Point {
+	unsure := func(p Point) bool { return !p.Ordered }
+	if !slices.ContainsFunc(points, unsure) {
+		return points
+	}
+	return slices.DeleteFunc(slices.Clone(points), unsure)
+}
+
+// lack is what a series misses.
+type lack uint8
+
+const (
+	lacksNothing lack = iota
+	lacksAll
+	lacksEnd // it broke off
+)
+
+// lacks says what the rival's own series misses.
+func (f *Token) lacks(rival *correlate.Request, points []Point) lack {
 	if rival.Fate == correlate.Lost || rival.OwnCancel != (event.Time{}) || rival.Left || rival.Ended() && !rival.Succeeded() {
-		return "" // what it misses has another reason, or is not known
+		return lacksNothing // what it misses has another reason, or is not known
 	}
 	if rival.Party == nil || !rival.Party.Complete(event.ToClient, rival.Sent.Time.From) {
-		return ""
+		return lacksNothing
 	}
 	if len(points) == 0 {
 		if rival.Tool != "" && f.Reports[rival.Tool] {
-			return fmt.Sprintf("%s got no progress at all for its %s, a tool that reports progress", name(rival.Party), call(rival))
+			return lacksAll
 		}
-		return ""
+		return lacksNothing
 	}
-	last := points[0]
-	for _, p := range points {
-		if p.Value > last.Value {
-			last = p
+	if last := furthest(points); last.HasTotal && last.Value < last.Total {
+		return lacksEnd
+	}
+	return lacksNothing
+}
+
+// furthest returns the first point with the highest value.
+func furthest(points []Point) *Point {
+	last := &points[0]
+	for i := range points {
+		if points[i].Value > last.Value {
+			last = &points[i]
 		}
 	}
-	if last.HasTotal && last.Value < last.Total {
-		return fmt.Sprintf("the progress of %s broke off at %g of %g", name(rival.Party), last.Value, last.Total)
+	return last
+}
+
+// text words what the series of a rival misses.
+func (l lack) text(rival *correlate.Request, points []Point) string {
+	if l == lacksAll {
+		return fmt.Sprintf("%s got no progress at all for its %s, a tool that reports progress", name(rival.Party), call(rival))
 	}
-	return ""
+	last := furthest(points)
+	return fmt.Sprintf("the progress of %s broke off at %g of %g", name(rival.Party), last.Value, last.Total)
 }
 
 // mixed reports whether the points of one stream are two series: they fall with

@@ -67,7 +67,7 @@ func (r *record) member(b []byte, i int, key []byte, prefix, depth int) (end int
 		return i, false
 	}
 	path := appendPath(r.path[:prefix], key)
-	s := keySlots[string(path)]
+	s := r.recent.slotOf(path)
 	if b[i] == '{' && depth < maxNested && descends(s) {
 		n := len(path)
 		if s == slotThrough {

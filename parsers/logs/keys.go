@@ -191,6 +191,33 @@ var keySlots = func() map[string]slot {
 	return m
 }()
 
+// recentKeys remembers the keys of the line before by their order: most logs
+// write the same keys in the same order again and again.
+type recentKeys struct {
+	n    int // of the current line
+	keys [32]recentKey
+}
+
+type recentKey struct {
+	path [maxPath]byte
+	size int
+	slot slot
+}
+
+// slotOf returns what the key with this path names.
+func (k *recentKeys) slotOf(path []byte) slot {
+	if k.n == len(k.keys) {
+		return keySlots[string(path)]
+	}
+	key := &k.keys[k.n]
+	k.n++
+	if key.size == 0 || string(key.path[:key.size]) != string(path) {
+		key.size = copy(key.path[:], path)
+		key.slot = keySlots[string(path)]
+	}
+	return key.slot
+}
+
 // noRPCInside are keys whose text belongs to a tool or to a user: JSON-RPC that
 // stands there was not exchanged, it was talked about.
 var noRPCInside = map[string]bool{

@@ -35,6 +35,7 @@ type record struct {
 	keys    [slots][]byte // the key that filled the slot
 	bodies  []body
 	path    [maxPath]byte
+	recent  recentKeys
 	textual bool   // logfmt or text: the types of ids are lost
 	twice   string // a key that stood twice
 	bare    bool   // the line itself is a JSON-RPC message
@@ -60,7 +61,7 @@ func (r *record) reset() {
 		r.at = [slots]uint32{}
 		r.gen = 1
 	}
-	r.bodies = r.bodies[:0]
+	r.bodies, r.recent.n = r.bodies[:0], 0
 	r.textual, r.twice, r.native, r.bare, r.front = false, "", false, false, nil
 	if cap(r.arena) > maxArena {
 		r.arena = nil
