@@ -126,31 +126,33 @@ func (m *Merged) Close() error {
 
 // advance reads the next event of a source and reports whether there is one.
 func (m *Merged) advance(h *head) bool {
-	if len(h.holes) > 0 {
-		h.e, h.holes = &h.holes[0], h.holes[1:]
+	for {
+		if len(h.holes) > 0 {
+			h.e, h.holes = &h.holes[0], h.holes[1:]
+			return true
+		}
+		if h.Reader == nil {
+			return false
+		}
+		e, err := h.Reader.Next()
+		if err != nil {
+			if !errors.Is(err, io.EOF) {
+				h.breakOff(err)
+			}
+			h.Reader.Close()
+			h.Reader = nil
+			continue
+		}
+		h.clamp(e)
+		if e.Kind == event.Gap && e.Domain == (event.Domain{}) {
+			h.spread(*e)
+			continue
+		}
+		m.rename(h, e)
+		h.note(e)
+		h.e = e
 		return true
 	}
-	if h.Reader == nil {
-		return false
-	}
-	e, err := h.Reader.Next()
-	if err != nil {
-		if !errors.Is(err, io.EOF) {
-			h.breakOff(err)
-		}
-		h.Reader.Close()
-		h.Reader = nil
-		return m.advance(h)
-	}
-	h.clamp(e)
-	if e.Kind == event.Gap && e.Domain == (event.Domain{}) {
-		h.spread(*e)
-		return m.advance(h)
-	}
-	m.rename(h, e)
-	h.note(e)
-	h.e = e
-	return true
 }
 
 // spread gives a gap that names no domain to every domain of its source, also to those still to come.

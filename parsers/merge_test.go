@@ -179,3 +179,24 @@ func BenchmarkMerge(b *testing.B) {
 		}
 	}
 }
+
+// holey yields gaps that name no domain, and ends.
+type holey struct{ left int }
+
+func (h *holey) Next() (*event.Event, error) {
+	if h.left == 0 {
+		return nil, io.EOF
+	}
+	h.left--
+	return &event.Event{Kind: event.Gap, Time: event.At(1)}, nil
+}
+
+func (h *holey) Close() error { return nil }
+
+// Any number of gaps in a row takes no room on the stack.
+func TestMergeManyGaps(t *testing.T) {
+	m := Merge([]Source{{Reader: &holey{2_000_000}, Inputs: []*source.Input{{}}}}, nil)
+	if _, err := m.Next(); !errors.Is(err, io.EOF) {
+		t.Errorf("got %v, want io.EOF", err)
+	}
+}

@@ -127,15 +127,39 @@ func (s *Set) Inputs() []*source.Input {
 // and could not be opened or decoded at all, nil if there is none. Call it after reading.
 func (s *Set) Unreadable() error {
 	for _, m := range s.Members {
-		if !m.Named {
-			continue
-		}
-		if m.Err != nil {
-			return fmt.Errorf("cannot read %s: %w", m.Path, m.Err)
-		}
-		if m.Stats.Err != "" && m.Stats.Records == 0 && m.Stats.Events == 0 {
-			return fmt.Errorf("cannot read %s: %s", m.Path, m.Stats.Err)
+		if why := m.unread(); m.Named && why != "" {
+			return fmt.Errorf("cannot read %s: %s", m.Path, why)
 		}
 	}
 	return nil
+}
+
+// Unopened says how many inputs found in directories could not be opened or
+// decoded at all, and why the first could not; "" if all could. Call it after reading.
+func (s *Set) Unopened() string {
+	first, n := "", 0
+	for _, m := range s.Members {
+		why := m.unread()
+		if m.Named || why == "" {
+			continue
+		}
+		if n++; n == 1 {
+			first = fmt.Sprintf("%s could not be read: %s", m.Path, why)
+		}
+	}
+	if n > 1 {
+		return fmt.Sprintf("%d inputs could not be read; %s", n, first)
+	}
+	return first
+}
+
+// unread says why nothing was read of an input, "" if something was or none was wanted.
+func (m *Member) unread() string {
+	switch {
+	case m.Err != nil:
+		return m.Err.Error()
+	case m.Stats.Records == 0 && m.Stats.Events == 0:
+		return m.Stats.Err
+	}
+	return ""
 }

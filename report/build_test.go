@@ -148,6 +148,9 @@ func TestLocate(t *testing.T) {
 	f("-n", nil, event.UnitLine, 1, "sed -n 1p './-n'")
 	f("-n x", nil, event.UnitLine, 1, "sed -n 1p './-n x'")
 	f("a\x1b'b", nil, event.UnitLine, 1, `sed -n 1p $'a\x1b\'b'`)
+	f("a\x01\\';touch x;#", nil, event.UnitLine, 1, `sed -n 1p $'a\x01\\\';touch x;#'`)
+	f("\xff\u202eé", nil, event.UnitLine, 1, `sed -n 1p $'\xff\xe2\x80\xaeé'`)
+	f("\x01f", nil, event.UnitLine, 1, `sed -n 1p $'\x01'$'f'`) // not \x01f
 	f("a.log.gz", []string{"docker", "gzip"}, event.UnitLine, 3, "gzip -dc a.log.gz | sed -n 3p")
 	f("a.har.zst", []string{"zstd"}, event.UnitEntry, 3, "zstd -dc a.har.zst | jq '.log.entries[3]'")
 	f("a.log.gz.bz2", []string{"bzip2", "gzip"}, event.UnitLine, 3, "bzip2 -dc a.log.gz.bz2 | gzip -dc | sed -n 3p")

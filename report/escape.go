@@ -29,6 +29,9 @@ func escape(s string) string {
 	return b.String()
 }
 
+// Printable makes a text safe to print on a terminal.
+func Printable(s string) string { return escape(s) }
+
 func escapeRune(r rune) string {
 	switch r {
 	case '\n':

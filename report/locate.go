@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/source"
@@ -59,8 +60,38 @@ func shellQuote(path string) string {
 	if path != "" && path[0] == '-' {
 		path = "./" + path
 	}
-	if esc := escape(path); esc != path {
-		return "$'" + strings.ReplaceAll(esc, "'", `\'`) + "'"
+	if escape(path) != path {
+		return "$'" + ansiC(path) + "'"
 	}
 	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}
+
+// ansiC escapes a path for the shell's $'…' form: what a terminal may not see,
+// becomes the bytes that it is.
+func ansiC(path string) string {
+	var b strings.Builder
+	for len(path) > 0 {
+		_, n := utf8.DecodeRuneInString(path)
+		char := path[:n]
+		path = path[n:]
+		switch {
+		case char == "'" || char == `\`:
+			b.WriteString(`\` + char)
+			continue
+		case escape(char) == char:
+			b.WriteString(char)
+			continue
+		}
+		for i := range n {
+			fmt.Fprintf(&b, `\x%02x`, char[i])
+			if i == n-1 && path != "" && isHex(path[0]) {
+				b.WriteString("'$'") // bash takes two digits, some shells take all that follow
+			}
+		}
+	}
+	return b.String()
+}
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
 }

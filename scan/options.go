@@ -41,6 +41,9 @@ func ParseTime(s, zone string, now time.Time) (int64, error) {
 	loc := time.FixedZone("", offset)
 	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02T15:04", "2006-01-02 15:04", "2006-01-02"} {
 		if t, err := time.ParseInLocation(layout, s, loc); err == nil {
+			if t.Year() < 1678 || t.Year() > 2261 { // what a count of nanoseconds holds
+				return 0, fmt.Errorf("cannot use time %q: it must lie between the years 1678 and 2261", s)
+			}
 			return t.UnixNano(), nil
 		}
 	}

@@ -17,11 +17,20 @@ func conclude(res *verdict.Result, set *parsers.Set, opt Options, interrupted bo
 		res.Why = join("interrupted: the reading is incomplete and covers only what was read until then", res.Why)
 	}
 	if res.ExitCode == verdict.ExitFindings {
+		if why := set.Unopened(); why != "" {
+			res.Why = join(res.Why, why)
+		}
 		return
 	}
 	if err := set.Unreadable(); err != nil {
 		res.Outcome, res.ExitCode, res.Why = verdict.OutcomeError, verdict.ExitError, join(err.Error(), res.Why)
 		return
+	}
+	if why := set.Unopened(); why != "" {
+		res.Why = join(why, res.Why)
+		if res.ExitCode == verdict.ExitClean {
+			res.Outcome, res.ExitCode = verdict.OutcomeInconclusive, verdict.ExitInconclusive
+		}
 	}
 	if opt.RequireComplete && res.ExitCode == verdict.ExitClean {
 		if hole := incomplete(set, interrupted); hole != "" {

@@ -61,8 +61,10 @@ func TestParseTime(t *testing.T) {
 	if got, err := ParseTime("", "", now); got != 0 || err != nil {
 		t.Errorf("no time: %d, %v", got, err)
 	}
-	if _, err := ParseTime("soon", "", now); err == nil {
-		t.Error("soon was accepted")
+	for _, s := range []string{"soon", "9999-01-01", "1677-01-01"} {
+		if _, err := ParseTime(s, "", now); err == nil {
+			t.Errorf("%s was accepted", s)
+		}
 	}
 }
 
@@ -164,7 +166,8 @@ func TestConclude(t *testing.T) {
 	f(clean, cut, Options{}, false, 0, "clean", good)
 	f(clean, cut, strict, false, 3, "inconclusive", good)
 	f(clean, never, Options{}, false, 2, "error", good)
-	f(clean, never, Options{}, false, 0, "clean", dir) // not named itself
+	f(clean, never, Options{}, false, 3, "inconclusive", dir) // not named itself
+	f(found, never, Options{}, false, 1, "signals", dir)
 	f(clean, ok, Options{}, true, 0, "clean", good)
 	f(clean, ok, strict, true, 3, "inconclusive", good)
 	f(open, ok, Options{}, false, 3, "inconclusive", good)

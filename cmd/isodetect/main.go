@@ -9,8 +9,10 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
+	"github.com/isodetect/isodetect/report"
 	"github.com/isodetect/isodetect/verdict"
 )
 
@@ -52,7 +54,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.As(err, &code):
 		return int(code)
 	}
-	fmt.Fprintf(stderr, "isodetect: %v\n", err)
+	lines := strings.Split(err.Error(), "\n") // arguments and names of files stand in it as they are
+	for i := range lines {
+		lines[i] = report.Printable(lines[i])
+	}
+	fmt.Fprintf(stderr, "isodetect: %s\n", strings.Join(lines, "\n           "))
 	return verdict.ExitError
 }
 

@@ -53,36 +53,52 @@ func parseOutputs(specs, inputs []string) (outputs, error) {
 	return outs, nil
 }
 
+// notAnInput refuses a file that is one of the inputs, by whatever path.
 func notAnInput(file string, inputs []string) error {
 	if file == "" {
 		return nil
 	}
 	out, err := os.Stat(file)
-	if err != nil {
+	if err != nil || !out.Mode().IsRegular() {
 		return nil
 	}
 	for _, in := range inputs {
-		if info, err := os.Stat(in); err == nil && os.SameFile(out, info) {
+		info, err := os.Stat(in)
+		if in == "-" {
+			info, err = os.Stdin.Stat()
+		}
+		if err == nil && os.SameFile(out, info) {
 			return fmt.Errorf("cannot write the report to %s: it is an input", file)
 		}
 	}
 	return nil
 }
 
-// spare refuses to write onto a file of a directory that was read.
+// spare refuses to write onto a file of a directory that was looked at, except
+// onto the report of an earlier run.
 func (o outputs) spare(inputs []report.Input) error {
-	var read []string
-	for i := range inputs {
-		if inputs[i].Format != "" {
-			read = append(read, inputs[i].Path)
-		}
-	}
 	for _, out := range o {
-		if err := notAnInput(out.file, read); err != nil {
-			return err
+		if out.file == "" || isReport(out.file) {
+			continue
+		}
+		for i := range inputs {
+			if err := notAnInput(out.file, []string{inputs[i].Path}); err != nil {
+				return err
+			}
 		}
 	}
 	return nil
+}
+
+func isReport(file string) bool {
+	f, err := os.Open(file)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	head := make([]byte, 64)
+	n, _ := io.ReadFull(f, head)
+	return report.Is(head[:n])
 }
 
 // write writes every report. A reader that closed standard output is no error.
@@ -90,7 +106,16 @@ func (o outputs) write(stdout io.Writer, r *report.Report, color string, quiet b
 	if err := o.spare(r.Inputs); err != nil {
 		return err
 	}
-	for _, out := range o {
+	files, err := o.open()
+	defer func() {
+		for _, f := range files {
+			f.Close()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	for i, out := range o {
 		var buf bytes.Buffer
 		var err error
 		if out.format == "json" {
@@ -106,8 +131,8 @@ func (o outputs) write(stdout io.Writer, r *report.Report, color string, quiet b
 		if err != nil {
 			return err
 		}
-		if out.file != "" {
-			err = os.WriteFile(out.file, buf.Bytes(), 0o666)
+		if f := files[i]; f != nil {
+			err = replace(f, buf.Bytes())
 		} else if _, err = stdout.Write(buf.Bytes()); errors.Is(err, syscall.EPIPE) {
 			err = nil
 		}
@@ -116,4 +141,41 @@ func (o outputs) write(stdout io.Writer, r *report.Report, color string, quiet b
 		}
 	}
 	return nil
+}
+
+// open opens the files of all outputs, nil for standard output, and refuses two
+// outputs that lead to one file.
+func (o outputs) open() ([]*os.File, error) {
+	files := make([]*os.File, len(o))
+	infos := make([]os.FileInfo, len(o))
+	for i, out := range o {
+		if out.file == "" {
+			continue
+		}
+		f, err := os.OpenFile(out.file, os.O_WRONLY|os.O_CREATE, 0o666)
+		if err != nil {
+			return files, fmt.Errorf("cannot write the report: %w", err)
+		}
+		files[i] = f
+		if infos[i], err = f.Stat(); err != nil {
+			return files, fmt.Errorf("cannot write the report: %w", err)
+		}
+		for k := range i {
+			if infos[k] != nil && infos[i].Mode().IsRegular() && os.SameFile(infos[k], infos[i]) {
+				return files, fmt.Errorf("cannot write two reports to one file: %s and %s", o[k].file, out.file)
+			}
+		}
+	}
+	return files, nil
+}
+
+// replace writes the new contents of a file that is open.
+func replace(f *os.File, doc []byte) error {
+	if info, err := f.Stat(); err == nil && info.Mode().IsRegular() {
+		if err := f.Truncate(0); err != nil {
+			return err
+		}
+	}
+	_, err := f.Write(doc)
+	return err
 }

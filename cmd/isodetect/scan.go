@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -47,7 +48,7 @@ Files compressed with gzip, zstd or bzip2 are read as they are.
 			if err != nil {
 				return err
 			}
-			outs, err := parseOutputs(formats, args)
+			outs, err := parseOutputs(formats, append(slices.Clone(args), in.keyLog))
 			if err != nil {
 				return err
 			}

@@ -1,0 +1,26 @@
+package report
+
+import (
+	"bytes"
+	"strings"
+)
+
+// headlines are the words that a text report can begin with.
+var headlines = []string{"ISOLATION FAILURE", "BELOW THRESHOLD", "CLEAN", "INCONCLUSIVE", "INPUT ERROR"}
+
+// Is reports whether a file that begins with head is a report of an earlier run.
+func Is(head []byte) bool {
+	if bytes.HasPrefix(head, []byte("{")) {
+		return bytes.Contains(head, []byte(`"isodetect/report/`))
+	}
+	text := strings.TrimPrefix(string(head), "\x1b[")
+	if text != string(head) { // coloured
+		_, text, _ = strings.Cut(text, "m")
+	}
+	for _, h := range headlines {
+		if strings.HasPrefix(text, h) {
+			return true
+		}
+	}
+	return false
+}
