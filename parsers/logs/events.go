@@ -31,6 +31,8 @@ func (p *parser) record() {
 	case p.forms.told.super.all:
 		p.broadcast()
 		return
+	case p.said.resolved() && r.textual && r.twice != "":
+		return // pairs that stand twice: some of them are part of an unquoted text
 	case p.said.resolved():
 		p.mcp = true
 		p.sessionResolved(p.presented())

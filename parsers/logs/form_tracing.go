@@ -121,7 +121,6 @@ func readTracing(p *parser, b []byte) verdict {
 		return unclaimed // another logger, as that of Spring Boot
 	}
 	r.set(slotTime, nil, value{b[:k], formBare})
-	r.textual = true
 	for i < len(b) { // spans and the target, each with a colon behind it
 		end, fields := spanEnd(b, i)
 		if end < 0 {
@@ -133,7 +132,7 @@ func readTracing(p *parser, b []byte) verdict {
 		}
 	}
 	lead, _ := r.readPairs(b, i)
-	r.set(slotMessage, nil, value{lead, formBare})
+	r.said(lead)
 	p.tracingIDs(b[i:])
 	p.rmcp(lead, b[i:])
 	return filled

@@ -10,6 +10,7 @@ import (
 // line that is none, or has more than white space behind it.
 func (r *record) readJSON(b []byte) bool {
 	end, ok := r.object(b, 0, 0, 0)
+	r.settle()
 	return ok && len(bytes.TrimSpace(b[end:])) == 0
 }
 
@@ -72,6 +73,10 @@ func (r *record) member(b []byte, i int, key []byte, prefix, depth int) (end int
 		n := len(path)
 		if s == slotThrough {
 			n = prefix
+			r.level++
+			end, ok = r.object(b, i, n, depth+1)
+			r.level--
+			return end, ok
 		}
 		return r.object(b, i, n, depth+1)
 	}

@@ -9,6 +9,7 @@ import (
 // are. It reads the dialects of slog, logrus, structlog and Go programs that
 // print lists and maps; free text between pairs is passed over.
 func (r *record) readPairs(b []byte, i int) (lead []byte, pairs int) {
+	r.textual = true
 	start, lead := i, nil
 	for i < len(b) {
 		if b[i] == ' ' || b[i] == '\t' {
@@ -21,6 +22,7 @@ func (r *record) readPairs(b []byte, i int) (lead []byte, pairs int) {
 		}
 		if i == word || i >= len(b) || b[i] != '=' {
 			i = passOver(b, i)
+			r.loose = r.loose || pairs > 0
 			continue
 		}
 		if pairs == 0 {
@@ -43,9 +45,11 @@ func (r *record) pair(key []byte, v value) {
 	if v.form == formString {
 		r.findBody(v, path)
 	}
-	if s := keySlots[string(path)]; s > slotInside {
-		r.set(s, key, v)
+	s := keySlots[string(path)]
+	if s <= slotInside || r.loose && (s == slotMessage || s == slotEvent) {
+		return
 	}
+	r.set(s, key, v)
 }
 
 // passOver skips a word of running text. A quoted text is skipped whole: what

@@ -71,7 +71,7 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 		}
 	}
 	if r.twice != "" {
-		p.stats.Note("a record has the key " + mcp.Cut(r.twice, 64) + " twice; the last value counts")
+		p.stats.Note("a record has the key " + mcp.Cut(r.twice, 64) + " twice; " + map[bool]string{false: "the last value counts", true: "the first value counts"}[r.textual])
 	}
 	p.stamp(at)
 	if r.native {

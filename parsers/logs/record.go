@@ -33,10 +33,13 @@ type record struct {
 	at      [slots]uint32
 	vals    [slots]value
 	keys    [slots][]byte // the key that filled the slot
+	levels  [slots]uint8  // how many containers such as "data" or "context" its key stood in
+	level   uint8         // of the member that is read now
 	bodies  []body
 	path    [maxPath]byte
 	recent  recentKeys
 	textual bool   // logfmt or text: the types of ids are lost
+	loose   bool   // running text stood behind the first pair: what follows may be anybody's
 	twice   string // a key that stood twice
 	bare    bool   // the line itself is a JSON-RPC message
 	native  bool   // the first key is isodetect
@@ -63,6 +66,7 @@ func (r *record) reset() {
 	}
 	r.bodies, r.recent.n = r.bodies[:0], 0
 	r.textual, r.twice, r.native, r.bare, r.front = false, "", false, false, nil
+	r.loose, r.level = false, 0
 	if cap(r.arena) > maxArena {
 		r.arena = nil
 	}
@@ -83,17 +87,52 @@ func (r *record) get(ss ...slot) value {
 
 func (r *record) has(s slot) bool { return r.at[s] == r.gen }
 
-// set keeps a value. Of one key that stands twice the last counts; of two keys
-// that name the same thing, the first that is not empty.
+// set keeps a value. What stands nearer to the top of the record counts before
+// what stands in a container, which may hold anybody's data. Of one key that
+// stands twice the last counts, in logfmt the first; of two keys that name the
+// same thing, the first that is not empty.
 func (r *record) set(s slot, key []byte, v value) {
-	if r.at[s] == r.gen {
-		if bytes.Equal(r.keys[s], key) {
-			r.twice = string(key)
-		} else if !r.vals[s].absent() {
+	if r.at[s] == r.gen && r.level >= r.levels[s] {
+		switch {
+		case r.level > r.levels[s]:
+			return
+		case bytes.Equal(r.keys[s], key):
+			if r.twice = string(key); r.textual {
+				return
+			}
+		case !r.vals[s].absent():
 			return
 		}
 	}
-	r.at[s], r.vals[s], r.keys[s] = r.gen, v, key
+	r.at[s], r.vals[s], r.keys[s], r.levels[s] = r.gen, v, key, r.level
+}
+
+func (r *record) unset(s slot) { r.at[s] = 0 }
+
+// settle lets only what stands at the top of a record say what it is about:
+// where that is there, a message or event inside a container is data.
+func (r *record) settle() {
+	m, e := r.has(slotMessage), r.has(slotEvent)
+	if !m || !e {
+		return
+	}
+	switch {
+	case r.levels[slotMessage] < r.levels[slotEvent]:
+		r.unset(slotEvent)
+	case r.levels[slotEvent] < r.levels[slotMessage]:
+		r.unset(slotMessage)
+	}
+}
+
+// said keeps running text as the message. Keys behind it that name a message or
+// an event do not replace it: they may be part of what somebody said.
+func (r *record) said(lead []byte) {
+	if lead = bytes.TrimSpace(lead); len(lead) == 0 {
+		return
+	}
+	r.unset(slotEvent)
+	r.unset(slotMessage)
+	r.set(slotMessage, nil, value{lead, formBare})
 }
 
 // text returns the value as text, valid as long as the line. Objects and arrays give nil.

@@ -23,10 +23,7 @@ func (r *record) readMessage(b []byte, i int) bool {
 	tail := jsonTail(b, i)
 	if tail < 0 {
 		lead, pairs := r.readPairs(b, i)
-		r.textual = true
-		if len(lead) > 0 && !r.has(slotMessage) {
-			r.set(slotMessage, nil, value{lead, formBare})
-		}
+		r.said(lead)
 		return pairs >= 2 || telling(lead)
 	}
 	if !r.readJSON(b[tail:]) || r.native {
@@ -35,7 +32,7 @@ func (r *record) readMessage(b []byte, i int) bool {
 	if r.has(slotMessage) {
 		return false // a whole record behind something: the prefix of a container that is not known here
 	}
-	r.set(slotMessage, nil, value{bytes.TrimSpace(b[i:tail]), formBare})
+	r.said(b[i:tail])
 	return true
 }
 
@@ -92,7 +89,7 @@ func wrapped(b []byte) bool {
 // stands there is not part of the message, and nothing else is passed over, so
 // that text in the middle of a message is never taken for its beginning.
 func (r *record) prefix(b []byte, offset int) int {
-	i := 0
+	i, leveled := 0, false
 	for range maxPrefix {
 		i = space(b, i)
 		if i >= len(b) {
@@ -105,10 +102,17 @@ func (r *record) prefix(b []byte, offset int) int {
 			i += st.length
 			continue
 		}
-		n := prefixWord(b[i:])
+		n := 0
+		if i > 0 && !leveled {
+			n = loggerName(b[i:])
+		}
+		if n == 0 {
+			n = prefixWord(b[i:])
+		}
 		if n == 0 {
 			return i
 		}
+		leveled = leveled || level(b[i:i+n])
 		i += n
 	}
 	return i
@@ -156,6 +160,21 @@ func prefixWord(b []byte) int {
 		return end // path/file.go:12
 	}
 	return 0
+}
+
+// loggerName returns the length of the name in "name - LEVEL - message", the
+// format that Python's documentation shows; 0 = that does not come.
+func loggerName(b []byte) int {
+	end := bytes.Index(b[:min(len(b), 120)], []byte(" - "))
+	if end <= 0 || bytes.IndexByte(b[:end], ' ') >= 0 {
+		return 0
+	}
+	rest := b[end+3:]
+	k := bytes.Index(rest[:min(len(rest), 16)], []byte(" - "))
+	if k <= 0 || !level(bytes.TrimRight(rest[:k], " ")) {
+		return 0
+	}
+	return end
 }
 
 func dashes(w []byte) bool {
