@@ -80,7 +80,8 @@ func (p *Party) Name() string {
 		if strings.HasPrefix(p.ID, "sub:") {
 			return "subject " + strings.TrimPrefix(p.ID, "sub:")
 		}
-		return "credential " + strings.TrimPrefix(p.ID, "key:")
+		hash := strings.TrimPrefix(p.ID, "key:")
+		return "credential " + hash[:min(6, len(hash))] // more would let a weak password be guessed
 	case ByClientInfo:
 		return "client " + p.ID
 	case ByAddress:

@@ -164,7 +164,7 @@ func (m *masker) text(s string) string {
 	if s == "" {
 		return ""
 	}
-	return escape(m.hideSessions(hideSecrets(s)))
+	return escape(m.plainText(s))
 }
 
 func (m *masker) texts(list []string) []string {

@@ -114,6 +114,41 @@ func TestExcerptNeverShowsCredentials(t *testing.T) {
 	f(`"Cookie":"a=b","x":1`, "a=b")
 	f("{\"body\":\"{\\\"password\\\":\\\"hunter2\\\"}\"}", "hunter2")
 	f(`key is sk-ant-abcdefghijklmnop`, "abcdefghijklmnop")
+	f(`authorization=ApiKey qqq123 tool=x`, "qqq123")
+	f(`Authorization: Token token="qqq123"`, "qqq123")
+	f(`authorization=AWS4-HMAC-SHA256 Credential=x, Signature=qqq123`, "qqq123")
+	f(`cookie=a=b; sid=qqq123 tool=x`, "qqq123")
+	f(`headers={'x-api-key': 'qqq123', 'cookie': 'sid=zzz987'}`, "qqq123")
+	f(`headers={'x-api-key': 'qqq123', 'cookie': 'sid=zzz987'}`, "zzz987")
+	f(`headers=[(b'authorization', b'ApiKey qqq123')]`, "qqq123")
+	f(`headers=[("x-api-key", "qqq123")]`, "qqq123")
+	f(`{"rawHeaders":["X-Api-Key","qqq123","Accept","*/*"]}`, "qqq123")
+	f(`{"headers":[["x-api-key","qqq123"]]}`, "qqq123")
+	f(`{"headers":[{"value":"qqq123","name":"X-Api-Key"}]}`, "qqq123")
+	f(`{"key":"x-api-key","value":"qqq123"}`, "qqq123")
+	f(`{"x-auth":"qqq123","cf-access-jwt-assertion":"qqq123","api_key_v2":"qqq123","passwordHash":"qqq123","secrets":{"a":"qqq123"},"tokens":["qqq123"]}`, "qqq123")
+	f(`user=x pass=qqq123`, "qqq123")
+	f(`url=/mcp?X-Amz-Signature=qqq123`, "qqq123")
+	f(`url=/mcp%3Fapi_key%3Dqqq123`, "qqq123")
+	f(`url=/cb#access_token=qqq123`, "qqq123")
+	f(`url=http://qqq123@host/mcp`, "qqq123")
+	f(`key hf_abcdefghijklmnopqrst`, "abcdefghij")
+}
+
+// A session id that belongs to no party of a finding is one all the same.
+func TestExcerptHidesOtherSessions(t *testing.T) {
+	const other = "0badc0de77aa4b1e9f00123456789abc"
+	for _, in := range []string{
+		"previous session " + other + " expired", "old_session_id=" + other, "GET /sse?sessionId=" + other,
+		`{"uri":"https://h/x?session_id=` + other + `"}`, `[("mcp-session-id", "` + other + `")]`,
+	} {
+		if got := masked(false, nil, in)[0]; strings.Contains(got, other) || !strings.Contains(got, digest6(other)) && !strings.Contains(in, "uri") {
+			t.Errorf("%s shows as %s", in, got)
+		}
+	}
+	if got := masked(false, nil, "session internationalization started")[0]; got != "session internationalization started" {
+		t.Errorf("a word was taken for an id: %s", got)
+	}
 }
 
 func TestReveal(t *testing.T) {

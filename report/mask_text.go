@@ -18,20 +18,23 @@ func eachToken(s string, f func(tok string)) {
 // telling keys are treated by what they are.
 func (w *walker) free(s string) {
 	plain := 0 // what s[plain:i] holds is copied as it is
-	flush := func(i int) { w.out.WriteString(hideSecrets(s[plain:i])) }
+	flush := func(i int) { w.out.WriteString(w.m.plainText(s[plain:i])) }
 	for i := 0; i < len(s); {
 		n := 0
 		switch c := s[i]; {
 		case (c == '{' || c == '[') && jsonAhead(s[i+1:]):
 			flush(i)
 			n = w.value(s[i:], viewOpen, 0)
+		case (c == '"' || c == '\'') && pairAhead(s[i:]) != viewOpen:
+			flush(i)
+			n = w.pair(s[i:])
 		case c == '"' && strings.IndexByte(s[i+1:], '"') >= 0 && wordBefore(s, i) == "":
 			flush(i)
 			n = w.quoted(s[i:], viewOpen)
 		case c == '=' || c == ':':
 			if v := viewOf(viewOpen, wordBefore(s, i)); v != viewOpen && !(c == ':' && v != viewSecret && v != viewID) {
 				flush(i)
-				n = w.assigned(s[i:], v)
+				n = w.assigned(s[i:], v, manyWords(wordBefore(s, i)))
 			}
 		}
 		if n == 0 {
@@ -52,7 +55,7 @@ func jsonAhead(s string) bool {
 
 // wordBefore is the word that ends at s[i], or before a quote there.
 func wordBefore(s string, i int) string {
-	if i > 0 && s[i] == ':' && s[i-1] == '"' {
+	if i > 0 && s[i] == ':' && (s[i-1] == '"' || s[i-1] == '\'') {
 		i--
 	}
 	j := i
@@ -62,8 +65,15 @@ func wordBefore(s string, i int) string {
 	return s[j:i]
 }
 
+// manyWords reports whether what a key holds may go on over blanks.
+func manyWords(key string) bool {
+	k := normal(key)
+	return strings.HasSuffix(k, "authorization") || strings.HasSuffix(k, "auth") || strings.HasSuffix(k, "cookie") || strings.HasSuffix(k, "cookies")
+}
+
 // assigned copies = or : and the value behind it, and returns the length of both.
-func (w *walker) assigned(s string, v view) int {
+// A credential of many words behind = goes on up to the next pair.
+func (w *walker) assigned(s string, v view, many bool) int {
 	sep := 1
 	for sep < len(s) && s[sep] == ' ' && s[0] == ':' {
 		sep++
@@ -72,13 +82,22 @@ func (w *walker) assigned(s string, v view) int {
 	rest := s[sep:]
 	switch {
 	case rest == "":
+		return sep
 	case rest[0] == '"':
 		return sep + w.quoted(rest, v)
+	case rest[0] == '\'':
+		return sep + w.apostrophes(rest, v)
+	case strings.HasPrefix(rest, "b'"):
+		w.out.WriteByte('b')
+		return sep + 1 + w.apostrophes(rest[1:], v)
 	case rest[0] == '{' || rest[0] == '[':
 		return sep + w.value(rest, v, 0)
 	}
-	n := valueEnd(rest, s[0] == ':' && v == viewSecret)
-	if v == viewSecret {
+	n := valueEnd(rest)
+	switch {
+	case v == viewSecret && (many || s[0] == ':'):
+		n = credentialEnd(rest, s[0] == ':')
+	case v == viewSecret:
 		n += schemeTail(rest, n)
 	}
 	if open := strings.IndexByte(rest[:n], '['); open >= 0 && v != viewSecret { // map[text:…] of Go, and lists
@@ -88,14 +107,62 @@ func (w *walker) assigned(s string, v view) int {
 	return sep + n
 }
 
-// valueEnd is where an unquoted value ends: at the end of the line for a header
-// field, else at the next divider.
-func valueEnd(s string, line bool) int {
-	stop := " \t\r\n,;&\"')}]>"
-	if line {
-		stop = "\r\n\"'"
+// apostrophes copies a text between apostrophes, as Python and Ruby print it.
+func (w *walker) apostrophes(s string, v view) int {
+	end := strings.IndexByte(s[1:], '\'') + 1
+	if end == 0 {
+		end = len(s)
 	}
-	if i := strings.IndexAny(s, stop); i >= 0 {
+	w.out.WriteByte('\'')
+	w.text(s[1:end], v)
+	if end == len(s) {
+		return end
+	}
+	w.out.WriteByte('\'')
+	return end + 1
+}
+
+// pairAhead returns the view of the second text in 'name', 'value' or "name",
+// "value", as lists of header fields are printed; viewOpen if s does not begin so.
+func pairAhead(s string) view {
+	k := strings.IndexByte(s[1:], s[0]) + 1
+	if k <= 1 || k > 64 {
+		return viewOpen
+	}
+	rest, ok := strings.CutPrefix(s[k+1:], ",")
+	rest = strings.TrimPrefix(strings.TrimLeft(rest, " "), "b")
+	if !ok || rest == "" || rest[0] != s[0] {
+		return viewOpen
+	}
+	return secretView(s[1:k])
+}
+
+// pair copies such a pair.
+func (w *walker) pair(s string) int {
+	v := pairAhead(s)
+	k := strings.IndexByte(s[1:], s[0]) + 2
+	k += strings.IndexByte(s[k:], s[0])
+	w.out.WriteString(s[:k])
+	if s[0] == '"' {
+		return k + w.quoted(s[k:], v)
+	}
+	return k + w.apostrophes(s[k:], v)
+}
+
+// secretView is viewSecret or viewID where a name is one of a credential or session id, else viewOpen.
+func secretView(name string) view {
+	switch k := normal(name); {
+	case credentialKey(k):
+		return viewSecret
+	case sessionKey(k):
+		return viewID
+	}
+	return viewOpen
+}
+
+// valueEnd is where an unquoted value ends: at the next divider.
+func valueEnd(s string) int {
+	if i := strings.IndexAny(s, " \t\r\n,;&\"')}]>"); i >= 0 {
 		return i
 	}
 	return len(s)
@@ -104,12 +171,43 @@ func valueEnd(s string, line bool) int {
 // schemeTail is the length of the credential that follows a scheme such as Bearer.
 func schemeTail(s string, n int) int {
 	switch strings.ToLower(s[:n]) {
-	case "bearer", "basic", "digest", "token", "negotiate":
+	case "bearer", "basic", "digest", "token", "negotiate", "apikey":
 		if n < len(s) && s[n] == ' ' {
-			return 1 + valueEnd(s[n+1:], false)
+			return 1 + valueEnd(s[n+1:])
 		}
 	}
 	return 0
+}
+
+// credentialEnd is where an unquoted credential ends. What stands behind a scheme
+// such as ApiKey or a cookie goes on over blanks: up to the end of the line for a
+// header field, else up to the next pair.
+func credentialEnd(s string, field bool) int {
+	line := len(s)
+	if i := strings.IndexAny(s, "\r\n"); i >= 0 {
+		line = i
+	}
+	if field {
+		return line
+	}
+	for i := valueEnd(s[:line]); i < line; i++ {
+		if strings.IndexByte("&\"')}]>", s[i]) >= 0 {
+			return i
+		}
+		if s[i] == ' ' && i > 0 && s[i-1] != ';' && s[i-1] != ',' && pairBehind(s[i+1:line]) {
+			return i
+		}
+	}
+	return line
+}
+
+// pairBehind reports that a text begins with key= or key:.
+func pairBehind(s string) bool {
+	i := 0
+	for i < len(s) && (letter(s[i]) || s[i] >= '0' && s[i] <= '9' || strings.IndexByte("_-.", s[i]) >= 0) {
+		i++
+	}
+	return i > 0 && i < len(s) && (s[i] == '=' || s[i] == ':')
 }
 
 func bracketEnd(s string, i int) int {
@@ -141,18 +239,24 @@ func normal(key string) string {
 	return b.String()
 }
 
-// credentialKey reports whether a key, in normal form, holds a credential.
+// credentialKey reports whether a key, in normal form, holds a credential. It
+// rather takes too many keys than too few.
 func credentialKey(k string) bool {
 	switch k {
-	case "auth", "bearer", "jwt", "sig", "signature", "pwd", "passwd", "passphrase", "otp", "pin", "assertion", "clientassertion", "codeverifier":
+	case "auth", "xauth", "bearer", "sig", "pwd", "pass", "otp", "pin", "assertion", "codeverifier":
 		return true
 	}
-	for _, end := range []string{"authorization", "cookie", "cookies", "secret", "password", "apikey", "accesskey", "secretkey", "privatekey", "credential", "credentials"} {
-		if strings.HasSuffix(k, end) {
+	for _, word := range credentialWords {
+		if strings.Contains(k, word) {
 			return true
 		}
 	}
-	if !strings.HasSuffix(k, "token") {
+	switch {
+	case strings.HasPrefix(k, "xauth"), strings.HasPrefix(k, "token") && k != "tokens" && !strings.HasPrefix(k, "tokens"):
+		return k != "tokentype" && k != "tokencount"
+	case strings.HasSuffix(k, "tokens"):
+		return k == "tokens" || k == "accesstokens" || k == "authtokens"
+	case !strings.HasSuffix(k, "token"):
 		return false
 	}
 	for _, harmless := range []string{"progresstoken", "pagetoken", "nexttoken", "canceltoken", "cancellationtoken"} {
@@ -161,6 +265,11 @@ func credentialKey(k string) bool {
 		}
 	}
 	return true
+}
+
+var credentialWords = []string{
+	"authorization", "cookie", "secret", "password", "passwd", "passphrase", "apikey", "accesskey", "privatekey",
+	"credential", "jwt", "signature", "clientassertion",
 }
 
 // sessionKey reports whether a key, in normal form, holds a session id.
@@ -180,11 +289,13 @@ func sessionKey(k string) bool {
 // valueKey reports whether a key of a log record, in normal form, holds values of a call.
 func valueKey(k string) bool {
 	switch k {
-	case "arguments", "args", "argument", "toolargs", "toolarguments", "input", "toolinput", "output", "tooloutput",
+	case "enduserid", "user", "username", "userid", "email", "subject": // a person
+		return true
+	case "arguments", "argument", "input", "toolinput", "output", "tooloutput",
 		"content", "contents", "structuredcontent", "value", "values", "prompt", "completion":
 		return true
 	}
-	return strings.HasSuffix(k, "arguments")
+	return strings.HasSuffix(k, "arguments") || strings.HasSuffix(k, "args")
 }
 
 // secrets are credentials that are known by how they look, wherever they stand.
@@ -192,12 +303,15 @@ var secrets = regexp.MustCompile(`(?i)\b(?:bearer|basic)\s+[\w\-.~+/]{6,}=*` +
 	`|\beyJ[\w-]{6,}(?:\.[\w-]*){0,2}` + // JWT
 	`|\b(?:sk|pk|rk)[-_](?:live|test|ant|proj|or)?[-_]?[\w-]{12,}` +
 	`|\bgh[opusr]_\w{16,}|\bgithub_pat_\w{16,}|\bglpat-[\w-]{16,}|\bxox[abeoprs]-[\w-]{8,}|\b(?:AKIA|ASIA)[0-9A-Z]{12,}|\bAIza[\w-]{20,}` +
+	`|\bhf_\w{16,}|\bnpm_\w{16,}|\bSG\.[\w-]{16,}` +
 	`|-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*`)
 
-// userinfo is the password part of a URL; credentialParam the value of a telling query parameter.
+// userinfo is what stands before the host of a URL; param a query parameter, also
+// one whose dividers are escaped; named a session id in running text.
 var (
-	userinfo        = regexp.MustCompile(`://[^/\s:@"']*:[^/\s@"']+@`)
-	credentialParam = regexp.MustCompile(`(?i)([?&;](?:access_token|id_token|token|api[-_]?key|key|secret|password|sig|signature|code)=)[^&\s"'#;]+`)
+	userinfo = regexp.MustCompile(`://[^/\s@"']+@`)
+	param    = regexp.MustCompile(`(?i)([?&;#]|%3F|%26)([\w.~-]+)(=|%3D)([^&\s"'#;%]+(?:%[0-9a-f]{2}[^&\s"'#;%]*)*)`)
+	named    = regexp.MustCompile(`(?i)\b(sessions?(?:[ _-]?id)?[ :='"#(<]+)([a-z0-9_-]{16,})`)
 )
 
 // hideSecrets hides what looks like a credential in any text that is shown.
@@ -206,8 +320,46 @@ func hideSecrets(s string) string {
 		return s
 	}
 	s = secrets.ReplaceAllString(s, secret)
-	s = credentialParam.ReplaceAllString(s, "${1}"+secret)
+	if strings.ContainsAny(s, "=%") {
+		s = replaceParams(s, func(key, value string) string {
+			if k := normal(key); credentialKey(k) || k == "key" || k == "code" {
+				return secret
+			}
+			return value
+		})
+	}
 	return userinfo.ReplaceAllString(s, "://"+secret+"@")
+}
+
+// replaceParams replaces the values of query parameters.
+func replaceParams(s string, f func(key, value string) string) string {
+	return param.ReplaceAllStringFunc(s, func(m string) string {
+		g := param.FindStringSubmatch(m)
+		return g[1] + g[2] + g[3] + f(g[2], g[4])
+	})
+}
+
+// plainText hides credentials and what is called a session id in running text.
+func (m *masker) plainText(s string) string {
+	s = m.hideSessions(hideSecrets(s))
+	if m.reveal || len(s) < minBlindID {
+		return s
+	}
+	if strings.ContainsAny(s, "=%") {
+		s = replaceParams(s, func(key, value string) string {
+			if sessionKey(normal(key)) && !strings.HasPrefix(value, "‹") {
+				return m.quoted(value)
+			}
+			return value
+		})
+	}
+	return named.ReplaceAllStringFunc(s, func(hit string) string {
+		g := named.FindStringSubmatch(hit)
+		if !strings.ContainsAny(g[2], "0123456789") {
+			return hit // a word
+		}
+		return g[1] + m.quoted(g[2])
+	})
 }
 
 // failureWord reports whether a word of an error text tells how a request ended

@@ -3,6 +3,8 @@ package report
 import (
 	"slices"
 	"strings"
+
+	"github.com/buger/jsonparser"
 )
 
 // view is how the values in a part of an excerpt are shown. The last ones hide most.
@@ -68,6 +70,9 @@ func (w *walker) container(s string, v view, depth int) int {
 	}
 	w.out.WriteByte(s[0])
 	i, child, key, name := 1, v, "", ""
+	if object && strings.Contains(s, `"value"`) {
+		name = fieldName(s)
+	}
 	for i < len(s) {
 		switch c := s[i]; {
 		case c == closer:
@@ -87,8 +92,10 @@ func (w *walker) container(s string, v view, depth int) int {
 			i += n
 		default:
 			n := w.value(s[i:], child, depth+1)
-			if key == "name" && n > 1 && s[i] == '"' {
-				name = inner(s[i : i+n])
+			if !object && n > 1 && s[i] == '"' { // ["x-api-key", "…"], as Node lists header fields
+				child = max(v, secretView(inner(s[i:i+n])))
+			} else if !object {
+				child = v
 			}
 			if n == 0 { // a closer that does not fit
 				w.out.WriteByte(c)
@@ -98,6 +105,17 @@ func (w *walker) container(s string, v view, depth int) int {
 		}
 	}
 	return i
+}
+
+// fieldName returns the name of a header field that is written as an object with
+// name and value, in whatever order.
+func fieldName(s string) string {
+	for _, key := range []string{"name", "key", "header", "field"} {
+		if name, err := jsonparser.GetString([]byte(s), key); err == nil {
+			return name
+		}
+	}
+	return ""
 }
 
 func afterColon(s string) bool {
@@ -168,7 +186,7 @@ func (w *walker) text(s string, v view) {
 	case v == viewMaybe && looksJSON(s):
 		w.free(s)
 	case v == viewShow:
-		w.out.WriteString(hideSecrets(s))
+		w.out.WriteString(w.m.plainText(s))
 	case v == viewID && noID(s):
 		w.out.WriteString(s)
 	case v == viewID:
@@ -196,7 +214,7 @@ func looksJSON(s string) bool {
 
 func (w *walker) uri(s string) {
 	if w.m.visible[s] {
-		w.out.WriteString(hideSecrets(s))
+		w.out.WriteString(w.m.plainText(s))
 		return
 	}
 	if i := strings.Index(s, "://"); i > 0 && i < 32 {
