@@ -208,3 +208,16 @@ func TestIndex(t *testing.T) {
 	}
 	x.remove(key(ByID, 1), &Request{}) // not there: nothing happens
 }
+
+// Domains beyond the limit get no timeline; their events are counted.
+func TestDomainsAreBounded(t *testing.T) {
+	l := DefaultLimits
+	l.Domains = 10
+	s := NewState(l)
+	for i := range 25 {
+		s.Apply(&event.Event{Kind: event.SessionCreated, Time: at(int64(i)), Domain: event.Domain{Server: fmt.Sprint("n", i)}, Answered: event.Named("s")})
+	}
+	if len(s.Domains) != 10 || s.Beyond != 15 {
+		t.Errorf("%d domains, %d events beyond", len(s.Domains), s.Beyond)
+	}
+}

@@ -33,13 +33,15 @@ func (k Key) kind() IndexKind { return IndexKind(k & 3) }
 // stands in it from its arrival until it is released (State.release).
 type Index struct {
 	Entries map[Key][]*Request
-	Marked  [markFilter]uint16 // how many marks stand under each low part of a hash: most look-ups of marks end here
+	Marked  *[markFilter]uint16 // how many marks stand under each low part of a hash: most look-ups of marks end here
 }
 
 const markFilter = 1 << 12
 
 // MayHold reports whether a request may stand under a mark.
-func (x *Index) MayHold(mark uint64) bool { return *x.marked(MarkKey(mark)) != 0 }
+func (x *Index) MayHold(mark uint64) bool {
+	return x.Marked != nil && *x.marked(MarkKey(mark)) != 0
+}
 
 func (x *Index) marked(k Key) *uint16 { return &x.Marked[k>>4%markFilter] }
 
@@ -50,10 +52,13 @@ func (x *Index) Find(k Key) []*Request { return x.Entries[k] }
 func (x *Index) add(k Key, r *Request) {
 	if x.Entries == nil {
 		x.Entries = make(map[Key][]*Request)
+		x.Marked = new([markFilter]uint16)
 	}
 	x.Entries[k] = append(x.Entries[k], r)
-	if n := x.marked(k); k.kind() == ByMark && *n < 1<<16-1 {
-		*n++
+	if k.kind() == ByMark {
+		if n := x.marked(k); *n < 1<<16-1 {
+			*n++
+		}
 	}
 }
 
@@ -62,8 +67,10 @@ func (x *Index) remove(k Key, r *Request) {
 	for i, o := range list {
 		if o == r {
 			// A count that once was full is never taken down: it would end at 0 too early.
-			if n := x.marked(k); k.kind() == ByMark && *n < 1<<16-1 {
-				*n--
+			if k.kind() == ByMark {
+				if n := x.marked(k); *n < 1<<16-1 {
+					*n--
+				}
 			}
 			if len(list) == 1 {
 				delete(x.Entries, k)

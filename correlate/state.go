@@ -16,6 +16,7 @@ import (
 
 // Limits bounds the state (DESIGN, "State is bounded").
 type Limits struct {
+	Domains       int   // in one run
 	OpenPerParty  int   // requests in flight of one party
 	EndedKept     int   // ended requests kept in one domain
 	Subscriptions int   // of one session
@@ -27,7 +28,7 @@ type Limits struct {
 
 // DefaultLimits are the limits that hold unless a user says otherwise.
 var DefaultLimits = Limits{
-	OpenPerParty: 64, EndedKept: 100_000, Subscriptions: 64, Sessions: 200_000, Conns: 200_000,
+	Domains: 10_000, OpenPerParty: 64, EndedKept: 100_000, Subscriptions: 64, Sessions: 200_000, Conns: 200_000,
 	RequestIdle: 15 * minute, SessionIdle: 24 * 60 * minute,
 }
 
@@ -45,6 +46,7 @@ type State struct {
 	Holes   map[int32][3]int64       // by source: last hole that may concern any domain of it
 	Stdio   bool
 	Unread  []Unreadable
+	Beyond  int // events of domains beyond the limit, which are in nobody's timeline
 }
 
 // Unreadable is traffic that was seen and cannot be read.
@@ -89,6 +91,10 @@ func (s *State) Apply(ev *event.Event) *Moment {
 		return nil
 	}
 	d := s.domainOf(ev)
+	if d == nil {
+		s.Beyond++
+		return nil
+	}
 	late := ev.Time.To != 0 && d.Now.To > ev.Time.To
 	if late {
 		d.LateEvents++
@@ -120,6 +126,7 @@ func (s *State) Apply(ev *event.Event) *Moment {
 	return m
 }
 
+// domainOf returns the domain of an event and makes it if it is new, nil beyond the limit.
 func (s *State) domainOf(ev *event.Event) *Domain {
 	if ev.Exchange.N != 0 {
 		// Every event of an exchange belongs where its Opened was put.
@@ -128,6 +135,9 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 		}
 	}
 	d := s.ByKey[ev.Domain]
+	if d == nil && len(s.Domains) >= s.Limits.Domains {
+		return nil
+	}
 	if d == nil {
 		d = newDomain(ev.Domain, len(s.Domains)+1)
 		d.Source = ev.At.Source

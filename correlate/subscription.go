@@ -112,6 +112,9 @@ func unescapePath(s string) string {
 // standing for any text without `/` ({+x} and {/x*} for any text). It takes time
 // of the product of their lengths at most: both are the wire's.
 func matchTemplate(tmpl, u string) bool {
+	if strings.Count(tmpl, "{") > maxExpressions { // nobody's template: what cannot be told is taken to match
+		return strings.HasPrefix(u, tmpl[:strings.IndexByte(tmpl, '{')])
+	}
 	ends := make([]bool, len(u)+1) // where in u the template may end that was matched so far
 	ends[0] = true
 	for {
@@ -129,6 +132,8 @@ func matchTemplate(tmpl, u string) bool {
 		tmpl = tmpl[end+1:]
 	}
 }
+
+const maxExpressions = 8
 
 func passLiteral(ends []bool, u, text string) {
 	for n := len(u); n >= 0; n-- {

@@ -23,14 +23,16 @@ type masker struct {
 	own      map[string]string // alias by session id, of the finding that is masked
 	labels   map[string]string // of shared values; "" = not shown yet
 	given    *int              // how many labels were given
+	texted   map[string]string // sentences outside of findings that were masked before
 	visible  map[string]bool   // tokens and URIs that the finding names openly
 }
 
 // knownSessions are the sessions of all parties: the alias of each id, "" where it
-// has several, and the ids by their first bytes, longest first.
+// has several, the ids in order, and the lengths of those that begin alike.
 type knownSessions struct {
-	alias map[string]string
-	begin map[string][]string
+	alias   map[string]string
+	sorted  []string
+	lengths map[string][]int // by the first minBlindID bytes, longest first
 }
 
 const (
@@ -45,7 +47,7 @@ const minBlindID = 6
 // newMasker prepares the masks of a run. Values are compared in the findings
 // that shown tells of; session ids are known from all of them.
 func newMasker(res *verdict.Result, reveal bool, shown func(*signals.Finding) bool) *masker {
-	m := &masker{reveal: reveal, labels: map[string]string{}, given: new(int)}
+	m := &masker{reveal: reveal, labels: map[string]string{}, given: new(int), texted: map[string]string{}}
 	m.sessions = sessionsOf(res.Findings)
 	if reveal {
 		return m
@@ -87,16 +89,17 @@ func sessionsOf(findings []signals.Finding) knownSessions {
 			alias[p.Session] = base
 		}
 	}
-	begin := map[string][]string{}
-	for _, id := range slices.Sorted(maps.Keys(alias)) {
-		if len(id) >= minBlindID {
-			begin[id[:minBlindID]] = append(begin[id[:minBlindID]], id)
+	k := knownSessions{alias, slices.Sorted(maps.Keys(alias)), map[string][]int{}}
+	for _, id := range k.sorted {
+		if len(id) < minBlindID {
+			continue
+		}
+		begin := id[:minBlindID]
+		if at, ok := slices.BinarySearchFunc(k.lengths[begin], len(id), func(n, want int) int { return want - n }); !ok {
+			k.lengths[begin] = slices.Insert(k.lengths[begin], at, len(id))
 		}
 	}
-	for _, ids := range begin {
-		slices.SortStableFunc(ids, func(a, b string) int { return len(b) - len(a) })
-	}
-	return knownSessions{alias, begin}
+	return k
 }
 
 // within returns the masker for one finding, which uses its own aliases and
@@ -164,8 +167,17 @@ func (m *masker) text(s string) string {
 	if s == "" {
 		return ""
 	}
-	return escape(m.plainText(s))
+	if done, ok := m.texted[s]; ok && m.own == nil {
+		return done
+	}
+	done := escape(m.plainText(s))
+	if m.own == nil && len(m.texted) < maxTexted { // what is told of every domain is the same few sentences
+		m.texted[s] = done
+	}
+	return done
 }
+
+const maxTexted = 4096
 
 func (m *masker) texts(list []string) []string {
 	out := make([]string, 0, len(list))
@@ -226,14 +238,17 @@ func (m *masker) hideSessions(s string) string {
 // at returns the session id that s begins with, and how many bytes of it are
 // there: fewer than all where the end of s cuts it. 0 = none.
 func (k knownSessions) at(s string) (n int, id string) {
-	for _, id := range k.begin[s[:minBlindID]] {
-		if strings.HasPrefix(s, id) {
-			return len(id), id
+	lengths := k.lengths[s[:minBlindID]]
+	for _, n := range lengths {
+		if n <= len(s) {
+			if _, ok := k.alias[s[:n]]; ok {
+				return n, s[:n]
+			}
 		}
 	}
-	for _, id := range k.begin[s[:minBlindID]] {
-		if strings.HasPrefix(id, s) {
-			return len(s), id
+	if len(lengths) > 0 && lengths[0] > len(s) {
+		if i, _ := slices.BinarySearch(k.sorted, s); i < len(k.sorted) && strings.HasPrefix(k.sorted[i], s) {
+			return len(s), k.sorted[i]
 		}
 	}
 	return 0, ""

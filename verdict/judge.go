@@ -372,36 +372,55 @@ func recipes(c *correlate.Domain) []string {
 	return out
 }
 
-// alsoIn names, for each domain, the others that show one of its server-issued
+// alsoIn names, for each domain, others that show one of its server-issued
 // session ids. An id that one domain issued and another one served without
 // having issued it hints at a shared store.
 func alsoIn(e *rules.Engine, res *Result) {
-	issuers := map[string][]string{}
-	for _, s := range e.Sinks {
-		for _, p := range s.Domain.Parties {
-			if p.IsSession() && p.Issued {
-				issuers[p.ID] = append(issuers[p.ID], s.Domain.ID)
-			}
-		}
-	}
-	for _, s := range e.Sinks {
-		shared := 0
+	type places struct{ issuers, shown []int } // indexes of sinks
+	byID, order := map[string]*places{}, []string(nil)
+	for i, s := range e.Sinks {
 		for _, p := range s.Domain.Parties {
 			if !p.IsSession() {
 				continue
 			}
-			for _, id := range issuers[p.ID] {
-				if id == s.Domain.ID {
-					continue
+			at := byID[p.ID]
+			if at == nil {
+				at = &places{}
+				byID[p.ID] = at
+				order = append(order, p.ID)
+			}
+			at.shown = append(at.shown, i)
+			if p.Issued {
+				at.issuers = append(at.issuers, i)
+			}
+		}
+	}
+	also := make([][]int, len(e.Sinks))
+	for _, id := range order {
+		at := byID[id]
+		if len(at.shown) < 2 {
+			continue
+		}
+		for _, i := range at.issuers {
+			for _, k := range at.shown[:min(len(at.shown), maxAlsoIn+1)] {
+				if k != i && len(also[i]) < maxAlsoIn && !slices.Contains(also[i], k) {
+					also[i] = append(also[i], k)
 				}
-				if !p.Issued && p.Live {
-					shared++
-				}
-				for i := range res.Domains {
-					if d := &res.Domains[i]; d.ID == id && !slices.Contains(d.AlsoIn, s.Domain.ID) {
-						d.AlsoIn = append(d.AlsoIn, s.Domain.ID)
-					}
-				}
+			}
+		}
+	}
+	domains := res.Domains // those of the sinks that saw any traffic, in their order
+	for i, s := range e.Sinks {
+		if len(domains) > 0 && domains[0].ID == s.Domain.ID {
+			for _, k := range also[i] {
+				domains[0].AlsoIn = append(domains[0].AlsoIn, e.Sinks[k].Domain.ID)
+			}
+			domains = domains[1:]
+		}
+		shared := 0
+		for _, p := range s.Domain.Parties {
+			if p.IsSession() && !p.Issued && p.Live && slices.ContainsFunc(byID[p.ID].issuers, func(k int) bool { return k != i }) {
+				shared++
 			}
 		}
 		if shared > 0 {
@@ -411,6 +430,9 @@ func alsoIn(e *rules.Engine, res *Result) {
 		}
 	}
 }
+
+// maxAlsoIn bounds how many other domains a domain names.
+const maxAlsoIn = 8
 
 // overall decides outcome and exit code of the run from its domains.
 func overall(e *rules.Engine, res *Result) {
@@ -434,6 +456,12 @@ func overall(e *rules.Engine, res *Result) {
 	default:
 		res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
 		res.Why = inconclusive(e, res)
+	}
+	if n := e.State.Beyond; n > 0 {
+		res.Why += fmt.Sprintf("; %d events of domains beyond the first %d were not judged", n, len(res.Domains))
+		if res.ExitCode == ExitClean {
+			res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
+		}
 	}
 }
 

@@ -2,6 +2,7 @@ package verdict
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/isodetect/isodetect/event"
@@ -121,4 +122,17 @@ func TestAlsoIn(t *testing.T) {
 	}
 	f("nobody issued it in view", 0, func(_, _ *rules.Sink) {})
 	f("one issued it, the other serves it", 1, func(a, _ *rules.Sink) { a.Domain.Sessions["a"].Issued = true })
+}
+
+// What was not judged for want of room is no ground for a pass.
+func TestBeyondTheLimit(t *testing.T) {
+	e := engine(1)
+	e.Sinks[0].Judged(signals.TokenCollision)
+	if res := Judge(e, Options{FailOn: signals.Probable}); res.ExitCode != ExitClean {
+		t.Fatalf("exit code %d: %s", res.ExitCode, res.Why)
+	}
+	e.State.Beyond = 3
+	if res := Judge(e, Options{FailOn: signals.Probable}); res.ExitCode != ExitInconclusive || !strings.Contains(res.Why, "3 events") {
+		t.Errorf("exit code %d: %s", res.ExitCode, res.Why)
+	}
 }
