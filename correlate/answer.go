@@ -125,8 +125,8 @@ func (s *State) initialized(m *Moment, x *Exchange, r *Request) {
 			p.Rekeyed, p.CapsKnown = true, false
 			return
 		}
-		p.InitOrder, p.Caps, p.CapsKnown, p.ClientInfo = d.Inits, r.Need, true, r.ClientInfo
-		p.CapsRef = r.Sent
+		p.InitOrder, p.ClientInfo = d.Inits, r.ClientInfo
+		d.declare(p, r.Need, r.Sent)
 		d.Newest = p
 	case origin != nil && origin.Answered.State == event.Absent && origin.Asked.State != event.Present:
 		d.Unissued++
@@ -187,9 +187,6 @@ func (s *State) closed(m *Moment) {
 	delete(d.Exchanges, ev.Exchange)
 	if x.Interval {
 		d.Intervals--
-		if x.Opened.Time.From <= d.Oldest {
-			d.Oldest = 0
-		}
 	}
 }
 

@@ -63,7 +63,7 @@ func TestMarkSet(t *testing.T) {
 func TestCovers(t *testing.T) {
 	f := func(update, subscribed string, want bool) {
 		t.Helper()
-		if got := Covers(update, subscribed); got != want {
+		if got := NewURI(subscribed).Covers(NewURI(update)); got != want {
 			t.Errorf("%s by %s: %v", update, subscribed, got)
 		}
 	}

@@ -16,9 +16,7 @@ func (d *Domain) noteLoss(x *Exchange, ev *event.Event) {
 	if ev.At.Unit == event.UnitEntry && ev.Kind == event.Opened {
 		x.Interval = true
 		d.Intervals++
-		if d.Oldest != 0 {
-			d.Oldest = min(d.Oldest, ev.Time.From)
-		}
+		d.openInterval(ev)
 	}
 	at := max(ev.Time.To, 1)
 	if ev.Loss&event.LossPairing != 0 && ev.At.Unit == event.UnitEntry {
@@ -163,20 +161,6 @@ func (d *Domain) release(l Limits) {
 }
 
 const maxAbandoned = 4096
-
-// oldestInterval returns the start of the oldest open exchange whose messages
-// have no times of their own.
-func (d *Domain) oldestInterval() int64 {
-	if d.Oldest == 0 {
-		d.Oldest = int64(1<<63 - 1)
-		for _, x := range d.Exchanges {
-			if x.openInterval() {
-				d.Oldest = min(d.Oldest, x.Opened.Time.From)
-			}
-		}
-	}
-	return d.Oldest
-}
 
 func (d *Domain) unindex(r *Request) {
 	if r.indexed {

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
 )
 
 // Domain is one MCP endpoint of one server process with everything known about
@@ -34,12 +35,13 @@ type Domain struct {
 	Ended     []*Request // ended requests waiting for their release, in order of their end, from EndedHead on
 	EndedHead int
 	Abandoned []*Request // requests that ended without an answer, waiting for their release
-	Oldest    int64      // start of the oldest open interval exchange; 0 = to be looked up
+	Starts    starts     // of exchanges whose messages have intervals
 	Intervals int        // open exchanges whose messages have intervals
 
 	Requests    uint64 // number of requests so far
 	Xchanges    uint64
-	Inits       int // initialize requests that were accepted, in order
+	Inits       int      // initialize requests that were accepted, in order
+	Declared    mcp.Caps // by every client whose capabilities are known
 	Newest      *Party
 	Lively      []*Party // sessions that are live or ended a moment ago, in order of becoming live
 	Subscribers []*Party // sessions that ever subscribed to something, in order
@@ -84,7 +86,7 @@ func DomainID(k event.Domain) string {
 
 func newDomain(k event.Domain, seq int) *Domain {
 	return &Domain{
-		ID: DomainID(k), Key: k, Seq: seq,
+		ID: DomainID(k), Key: k, Seq: seq, Declared: ^mcp.Caps(0),
 		Sessions: map[string]*Party{}, Others: map[string]*Party{}, Conns: map[string]*Conn{}, Exchanges: map[event.ExchangeID]*Exchange{},
 	}
 }
@@ -114,6 +116,12 @@ func (d *Domain) sessionOf(id string, ev *event.Event) *Party {
 	d.Sessions[id] = p
 	d.addParty(p)
 	return p
+}
+
+// declare keeps what a client declared that it can do.
+func (d *Domain) declare(p *Party, caps mcp.Caps, at Ref) {
+	p.Caps, p.CapsKnown, p.CapsRef = caps, true, at
+	d.Declared &= caps
 }
 
 func (d *Domain) otherOf(kind PartyKind, id string, ev *event.Event) *Party {

@@ -45,6 +45,3 @@ func (x *Exchange) Resumed() bool { return x.Resume != "" }
 func (x *Exchange) Paired() bool {
 	return x.Loss&(event.LossPairing|event.LossRequest) == 0 && !(x.Conn != nil && x.Conn.Unpaired && !x.Whole)
 }
-
-// openInterval reports whether messages without times of their own may still come on the exchange.
-func (x *Exchange) openInterval() bool { return x.Interval && !x.Done }

@@ -106,7 +106,7 @@ func (s *State) created(m *Moment) {
 		s.born(m, p)
 	}
 	if ev.RPC.CapsKnown && !p.CapsKnown {
-		p.Caps, p.CapsKnown, p.CapsRef = ev.RPC.Caps, true, refOf(ev)
+		m.Domain.declare(p, ev.RPC.Caps, refOf(ev))
 	}
 	if p.ClientInfo == "" {
 		p.ClientInfo = ev.RPC.ClientInfo
@@ -217,19 +217,19 @@ func (d *Domain) loggedSubscription(p *Party, ev *event.Event) {
 	}
 	if ev.RPC.Method == mcp.Unsubscribe {
 		for i := range p.Subs {
-			if p.Subs[i].Ended == (event.Time{}) && NormalURI(p.Subs[i].URI) == NormalURI(ev.RPC.URI) {
+			if p.Subs[i].Ended == (event.Time{}) && p.Subs[i].URI.Normal == NormalURI(ev.RPC.URI) {
 				p.Subs[i].Ended = ev.Time
 			}
 		}
 		return
 	}
 	for i := range p.Subs {
-		if p.Subs[i].Ended == (event.Time{}) && p.Subs[i].URI == ev.RPC.URI {
+		if p.Subs[i].Ended == (event.Time{}) && p.Subs[i].URI.Text == ev.RPC.URI {
 			p.Subs[i].Accepted = true
 			return
 		}
 	}
 	if len(p.Subs) < maxSubs {
-		d.addSub(p, Subscription{URI: ev.RPC.URI, From: ev.Time, Accepted: true, Ref: refOf(ev)})
+		d.addSub(p, Subscription{URI: NewURI(ev.RPC.URI), From: ev.Time, Accepted: true, Ref: refOf(ev)})
 	}
 }

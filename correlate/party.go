@@ -137,11 +137,10 @@ func (p *Party) WhyNotWhole() string {
 
 // Subscription is one resources/subscribe of a session.
 type Subscription struct {
-	URI      string
+	URI      URI
 	From     event.Time // its request
 	Accepted bool
 	Refused  bool
-	Unseen   bool       // its answer was lost
 	Ended    event.Time // answer to the unsubscribe; zero = in force
 	Ref      Ref
 	Request  uint64 // Seq of the subscribing request

@@ -113,8 +113,12 @@ func (s *State) issue(m *Moment, x *Exchange, p *Party) {
 	d.Issued++
 	d.Inits++
 	p.Issued, p.Born, p.BornAt, p.InitOrder = true, true, r.Sent.Time, d.Inits
-	p.Birth, p.CapsRef = r.Sent, r.Sent
-	p.Caps, p.CapsKnown = r.Need, x.Loss&event.LossRequestBody == 0
+	p.Birth = r.Sent
+	if x.Loss&event.LossRequestBody == 0 {
+		d.declare(p, r.Need, r.Sent)
+	} else {
+		p.Caps, p.CapsKnown, p.CapsRef = r.Need, false, r.Sent
+	}
 	p.ClientInfo = r.ClientInfo
 	p.LiveTo = event.Time{}
 	d.setLive(p, m.Event.Time)

@@ -20,7 +20,7 @@ func (d *Domain) subscribe(r *Request, ev *event.Event) {
 		p.Hole[event.ToServer] = ev.Time.To
 		d.Evicted++
 	}
-	d.addSub(p, Subscription{URI: r.URI, From: ev.Time, Ref: refOf(ev), Request: r.Seq})
+	d.addSub(p, Subscription{URI: NewURI(r.URI), From: ev.Time, Ref: refOf(ev), Request: r.Seq})
 }
 
 func (d *Domain) addSub(p *Party, s Subscription) {
@@ -53,26 +53,33 @@ func (d *Domain) subscribed(r *Request, t event.Time) {
 		if r.Answer != mcp.KindResult {
 			return
 		}
+		gone := NormalURI(r.URI)
 		for i := range p.Subs {
-			if p.Subs[i].Ended == (event.Time{}) && NormalURI(p.Subs[i].URI) == NormalURI(r.URI) {
+			if p.Subs[i].Ended == (event.Time{}) && p.Subs[i].URI.Normal == gone {
 				p.Subs[i].Ended = t
 			}
 		}
 	}
 }
 
+// URI is a resource URI with the form in which it is compared.
+type URI struct{ Text, Normal string }
+
+// NewURI returns a URI ready to be compared.
+func NewURI(text string) URI { return URI{text, NormalURI(text)} }
+
 // Covers says whether a subscription to s covers an update of u: equal after
 // normalising, u below s at a `/` boundary (sub-resources are allowed by the
 // schema comment of ResourceUpdatedNotification, all revisions), or s a template that matches u.
-func Covers(u, s string) bool {
-	nu, ns := NormalURI(u), NormalURI(s)
+func (s URI) Covers(u URI) bool {
+	nu, ns := u.Normal, s.Normal
 	if nu == ns {
 		return true
 	}
 	if strings.HasPrefix(nu, ns) && (strings.HasSuffix(ns, "/") || nu[len(ns)] == '/' || nu[len(ns)] == '?' || nu[len(ns)] == '#') {
 		return true
 	}
-	return strings.Contains(s, "{") && matchTemplate(s, u)
+	return strings.Contains(s.Text, "{") && matchTemplate(s.Text, u.Text)
 }
 
 // NormalURI lowers scheme and host, decodes unreserved escapes, unifies

@@ -21,7 +21,8 @@ type Drift struct {
 	// Refusals holds calls that were refused for lack of a capability.
 	Refusals []Refusal
 	Pending  []Misrouted
-	Rekeyed  map[string]bool // sessions that were initialized again, noted already
+	Lacking  *correlate.Party // a live client that lacked what was asked for last
+	Rekeyed  map[string]bool  // sessions that were initialized again, noted already
 }
 
 // Drifted is one undeclared request.
@@ -117,12 +118,21 @@ func (f *Drift) expected(r *correlate.Request, p *correlate.Party) bool {
 
 // declared counts a request that its receiver had declared while another live session had not.
 func (f *Drift) declared(m *correlate.Moment, out *Sink) {
-	live := m.Domain.Live(m.Request.Sent.Time, 0)
-	for _, o := range live {
-		if o != m.Party && o.CapsKnown && !o.Caps.Has(m.Request.Need) {
-			out.Judged(signals.CapabilityDrift)
-			return
+	need, t := m.Request.Need, m.Request.Sent.Time
+	if m.Domain.Declared.Has(need) {
+		return // every client has it
+	}
+	lacks := func(o *correlate.Party) bool {
+		return o != nil && o != m.Party && o.CapsKnown && !o.Caps.Has(need) && o.LiveAt(t) != correlate.No
+	}
+	if !lacks(f.Lacking) { // mostly the same one as before
+		f.Lacking = nil
+		if i := slices.IndexFunc(m.Domain.Lively, lacks); i >= 0 {
+			f.Lacking = m.Domain.Lively[i]
 		}
+	}
+	if f.Lacking != nil {
+		out.Judged(signals.CapabilityDrift)
 	}
 }
 

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/isodetect/isodetect/correlate"
 	"github.com/isodetect/isodetect/event"
@@ -19,11 +18,10 @@ type Subscription struct {
 // Update is one notifications/resources/updated at the session it reached.
 type Update struct {
 	At   *correlate.Party
-	URI  string
+	URI  correlate.URI
 	Ref  correlate.Ref
 	Log  bool
-	Live []*correlate.Party // the subscribers, of anything, that were live then, without At
-	Many bool               // other sessions were live then
+	Many bool // other sessions were live then
 }
 
 const maxUpdates = 1024
@@ -33,11 +31,9 @@ func newSubscription(Options) Detector { return &Subscription{} }
 // Observe looks at resource updates on the wire and at notify lines of a log.
 func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 	ev, p := m.Event, m.Party
-	if len(f.Waiting) > 0 && slices.ContainsFunc(m.Ended, func(r *correlate.Request) bool { return r.Method == mcp.Subscribe }) {
-		waiting := f.Waiting
-		f.Waiting = nil
-		for _, u := range waiting {
-			f.judge(u, false, out)
+	for _, r := range m.Ended {
+		if r.Method == mcp.Subscribe {
+			f.answered(r, m.Domain, out)
 		}
 	}
 	if !p.IsSession() || ev.RPC.URI == "" {
@@ -48,21 +44,32 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 		return
 	}
 	if log := ev.Exchange.N == 0 && delivers(ev, mcp.ResourceUpdated); wire || log {
-		u := Update{At: p, URI: ev.RPC.URI, Log: log, Many: len(m.Domain.Live(ev.Time, 2)) > 1}
+		u := Update{At: p, URI: correlate.NewURI(ev.RPC.URI), Log: log, Many: len(m.Domain.Live(ev.Time, 2)) > 1}
 		u.Ref = correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
-		for _, b := range m.Domain.Subscribers {
-			if b != p && b.LiveAt(ev.Time) != correlate.No {
-				u.Live = append(u.Live, b)
-			}
+		f.judge(u, m.Domain, false, out)
+	}
+}
+
+// answered judges anew the updates that waited for the answer to a subscribe.
+func (f *Subscription) answered(r *correlate.Request, d *correlate.Domain, out *Sink) {
+	if len(f.Waiting) == 0 {
+		return
+	}
+	waiting, subscribed := f.Waiting, correlate.NewURI(r.URI)
+	f.Waiting = nil
+	for _, u := range waiting {
+		if subscribed.Covers(u.URI) {
+			f.judge(u, d, false, out)
+		} else {
+			f.Waiting = append(f.Waiting, u)
 		}
-		f.judge(u, false, out)
 	}
 }
 
 // End judges what waited for an answer that did not come into view.
-func (f *Subscription) End(_ *correlate.Domain, out *Sink) {
+func (f *Subscription) End(d *correlate.Domain, out *Sink) {
 	for _, u := range f.Waiting {
-		f.judge(u, true, out)
+		f.judge(u, d, true, out)
 	}
 	f.Waiting = nil
 }
@@ -79,11 +86,11 @@ const (
 // covers looks for a subscription of p that covers an update of uri at t. A
 // subscription counts from its request, and until 2 s after the answer to its
 // unsubscribe.
-func covers(p *correlate.Party, uri string, t event.Time) (covered, *correlate.Subscription) {
+func covers(p *correlate.Party, uri correlate.URI, t event.Time) (covered, *correlate.Subscription) {
 	best, which := notCovered, (*correlate.Subscription)(nil)
 	for i := range p.Subs {
 		s := &p.Subs[i]
-		if s.Refused || !correlate.Covers(uri, s.URI) || correlate.Before(s.From, t) == correlate.No {
+		if s.Refused || !s.URI.Covers(uri) || correlate.Before(s.From, t) == correlate.No {
 			continue
 		}
 		if s.Ended != (event.Time{}) && s.Ended.To+correlate.Grace < t.From {
@@ -99,7 +106,7 @@ func covers(p *correlate.Party, uri string, t event.Time) (covered, *correlate.S
 
 // judge judges one update at the party it reached. Without final it waits for
 // the answers to subscribes that decide about it.
-func (f *Subscription) judge(u Update, final bool, out *Sink) {
+func (f *Subscription) judge(u Update, d *correlate.Domain, final bool, out *Sink) {
 	own, _ := covers(u.At, u.URI, u.Ref.Time)
 	if own == yes {
 		if u.Many {
@@ -110,7 +117,13 @@ func (f *Subscription) judge(u Update, final bool, out *Sink) {
 	var subscribers []*correlate.Party
 	var proof []*correlate.Subscription
 	doubt := own == pending
-	for _, b := range u.Live {
+	for _, b := range d.Subscribers {
+		if b == u.At || b.LiveAt(u.Ref.Time) == correlate.No {
+			continue
+		}
+		if len(subscribers) > maxCandidates {
+			break // more than a finding names
+		}
 		switch c, s := covers(b, u.URI, u.Ref.Time); c {
 		case yes:
 			subscribers, proof = append(subscribers, b), append(proof, s)
@@ -143,17 +156,17 @@ func (f *Subscription) report(u Update, subscribers []*correlate.Party, proof []
 		never = "the log holds its creation and no subscription of it"
 	}
 	for i := range a.Subs {
-		if correlate.Covers(u.URI, a.Subs[i].URI) {
+		if a.Subs[i].URI.Covers(u.URI) {
 			never = "its own subscription was refused, or had ended more than 2 s before"
 		}
 	}
 	parties := candidates([]signals.Party{party(a, signals.Cause), party(b, signals.Victim)}, subscribers[1:])
 	out.Report(signals.Finding{
 		Signal: signals.SubscriptionBleed, Variant: variant, Strength: signals.Confirmed, Era: "legacy", Parties: parties,
-		URIs: []string{u.URI}, Method: mcp.ResourceUpdated, First: u.Ref.Time.From, Last: u.Ref.Time.To,
-		Summary: fmt.Sprintf("an update of %s, to which %s subscribed, was delivered to %s, which did not", u.URI, b.Alias, a.Alias),
+		URIs: []string{u.URI.Text}, Method: mcp.ResourceUpdated, First: u.Ref.Time.From, Last: u.Ref.Time.To,
+		Summary: fmt.Sprintf("an update of %s, to which %s subscribed, was delivered to %s, which did not", u.URI.Text, b.Alias, a.Alias),
 		Because: []string{
-			fmt.Sprintf("%s subscribed to %s, and the server accepted", b.Alias, proof[0].URI),
+			fmt.Sprintf("%s subscribed to %s, and the server accepted", b.Alias, proof[0].URI.Text),
 			fmt.Sprintf("the update was delivered to %s; %s", a.Alias, never),
 			"so the subscription table is keyed by the URI without the session, or the server broadcasts updates",
 		},
