@@ -102,7 +102,7 @@ const codeInvalidRequest = -32600
 // weigh decides what a pair proves.
 func (f *Crossing) weigh(p *Pair, a, b *correlate.Request, g, back Got, stale bool) (signals.Strength, string, []string) {
 	marker := g.Foreign && !g.Own
-	if !p.Same && marker && !comparable(b) {
+	if !p.Same && marker && !canCompare(b) {
 		marker = false
 	}
 	lot := starves(a, b.End.Time)
@@ -128,8 +128,8 @@ func (f *Crossing) weigh(p *Pair, a, b *correlate.Request, g, back Got, stale bo
 	return signals.None, "", nil
 }
 
-// comparable reports whether a request has an argument value that an answer of its own could hold.
-func comparable(r *correlate.Request) bool {
+// canCompare reports whether a request has an argument value that an answer of its own could hold.
+func canCompare(r *correlate.Request) bool {
 	return slices.ContainsFunc(r.Args, func(a event.Arg) bool { return a.Class >= event.ArgMedium })
 }
 

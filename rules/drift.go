@@ -21,8 +21,8 @@ type Drift struct {
 	// Refusals holds calls that were refused for lack of a capability.
 	Refusals []Refusal
 	Pending  []Misrouted
-	Lacking  *correlate.Party // a live client that lacked what was asked for last
-	Rekeyed  map[string]bool  // sessions that were initialized again, noted already
+	Lacking  *correlate.Party     // a live client that lacked what was asked for last
+	Rekeyed  Recent[string, bool] // sessions that were initialized again, noted already
 }
 
 // Drifted is one undeclared request.
@@ -33,14 +33,13 @@ type Drifted struct {
 }
 
 func newDrift(Options) Detector {
-	return &Drift{Ignores: map[string]bool{}, Seen: map[string][]Drifted{}, Rekeyed: map[string]bool{}}
+	return &Drift{Ignores: map[string]bool{}, Seen: map[string][]Drifted{}}
 }
 
 // Observe looks at server requests, at refusals, and at the fate of calls that may starve.
 func (f *Drift) Observe(m *correlate.Moment, out *Sink) {
 	ev := m.Event
-	if p := m.Party; p != nil && p.Rekeyed && !f.Rekeyed[p.ID] {
-		f.Rekeyed[p.ID] = true
+	if p := m.Party; p != nil && p.Rekeyed && f.Rekeyed.First(p.ID, true) {
 		out.Note(signals.NoteSessionRekeyed, ev.At)
 	}
 	switch {

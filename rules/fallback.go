@@ -16,14 +16,14 @@ type Fallback struct {
 	Stateless bool
 	// Named counts, per session, the log lines that were answered with it although
 	// the request had none: the first one is its initialize.
-	Named map[string]int
+	Named Recent[string, int]
 	// Done holds the requests already reported by their effects, so that one
 	// request is one occurrence.
-	Done map[uint64]bool
+	Done Recent[uint64, bool]
 }
 
 func newFallback(Options) Detector {
-	return &Fallback{Named: map[string]int{}, Done: map[uint64]bool{}}
+	return &Fallback{}
 }
 
 // Observe looks at answers, at effects on other parties' streams, and at log lines.
@@ -175,7 +175,7 @@ func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correla
 		f.Stateless = true
 		return
 	}
-	if f.Done[r.Seq] {
+	if f.done(r) {
 		return
 	}
 	own := ownSession(x)
@@ -204,7 +204,7 @@ func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correla
 	for _, p := range others[:min(2, len(others))] {
 		ev = append(ev, seen(signals.Candidate, p.Birth, p, p.Alias+" was live then"))
 	}
-	f.Done[r.Seq] = true
+	f.Done.Put(r.Seq, true)
 	out.Report(signals.Finding{
 		Signal: signals.FallbackResolution, Variant: "silent", Strength: st, Era: "legacy", Parties: parties,
 		RequestIDs: ids(r), Method: r.Method, Tool: r.Tool, First: r.Sent.Time.From, Last: m.Event.Time.To,
@@ -258,7 +258,7 @@ func (f *Fallback) report(m *correlate.Moment, x *correlate.Exchange, r *correla
 	method, tool := "", ""
 	if r != nil {
 		sent, method, tool = r.Sent, r.Method, r.Tool
-		f.Done[r.Seq] = true
+		f.Done.Put(r.Seq, true)
 	}
 	ev := []signals.Evidence{
 		seen(signals.Cause, sent, nil, carried),

@@ -83,7 +83,7 @@ func (f *Fallback) whole(p *correlate.Party, out *Sink) bool {
 
 // may reports whether r is a request without a session that could have been bound to p.
 func (f *Fallback) may(r *correlate.Request, p *correlate.Party, d *correlate.Domain) bool {
-	return unbound(r, d) && r.Party != p && legacy(r.Exchange) && r.Exchange.Loss&event.LossHeaders == 0 && !f.Done[r.Seq]
+	return unbound(r, d) && r.Party != p && legacy(r.Exchange) && r.Exchange.Loss&event.LossHeaders == 0 && !f.done(r)
 }
 
 func (f *Fallback) shown(m *correlate.Moment, r *correlate.Request, p *correlate.Party, how string, out *Sink) {
@@ -92,7 +92,7 @@ func (f *Fallback) shown(m *correlate.Moment, r *correlate.Request, p *correlate
 	relation := correlate.Relate(x, p)
 	if relation == correlate.SamePerson {
 		out.Note(signals.NoteFallbackOwn, x.Opened.At)
-		f.Done[r.Seq] = true
+		f.Done.Put(r.Seq, true)
 		return
 	}
 	st, assume := signals.Probable, fmt.Sprintf("the sender is not the client of %s that lost its session id", p.Alias)
@@ -100,11 +100,11 @@ func (f *Fallback) shown(m *correlate.Moment, r *correlate.Request, p *correlate
 		st, assume = signals.Confirmed, ""
 	} else if len(live) < 2 {
 		out.Note(signals.NoteFallbackOwn, x.Opened.At)
-		f.Done[r.Seq] = true
+		f.Done.Put(r.Seq, true)
 		return
 	}
 	out.Judged(signals.FallbackResolution)
-	f.Done[r.Seq] = true
+	f.Done.Put(r.Seq, true)
 	from := sender(x, signals.Cause)
 	ev := []signals.Evidence{
 		seen(signals.Cause, r.Sent, nil, "sent without a session of its own"),
@@ -120,4 +120,9 @@ func (f *Fallback) shown(m *correlate.Moment, r *correlate.Request, p *correlate
 		Because:    []string{"the request named no session that the server had issued", how, "so the server bound it to " + p.Alias},
 		Assumption: assume, Evidence: ev,
 	})
+}
+
+func (f *Fallback) done(r *correlate.Request) bool {
+	_, done := f.Done.Get(r.Seq)
+	return done
 }

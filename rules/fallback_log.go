@@ -53,8 +53,8 @@ func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 	live := d.Live(ev.Time, maxLive)
 	if ev.Answered.State == event.Present {
 		p := m.Party
-		f.Named[p.ID]++
-		if f.Named[p.ID] == 1 && ev.RPC.Method == "" {
+		n, _ := f.Named.Get(p.ID)
+		if f.Named.Put(p.ID, n+1); n == 0 && ev.RPC.Method == "" {
 			return // its initialize
 		}
 		if !p.Born || len(without(live, p)) == 0 {

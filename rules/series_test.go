@@ -135,7 +135,7 @@ func TestLacks(t *testing.T) {
 		t.Helper()
 		_, p, _ := domain()
 		tok := newToken(Options{}).(*Token)
-		tok.Reports["t"] = true
+		tok.Reports.Put("t", true)
 		r := ended(p, fate, 10, 50)
 		change(tok, r)
 		if got := tok.lacks(r, points); (got != lacksNothing) != want {
@@ -150,8 +150,8 @@ func TestLacks(t *testing.T) {
 	f("has no total", correlate.Answered, values(0, "", 1, 2), none, false)
 	f("none at all", correlate.Answered, nil, none, true)
 	f("still open", correlate.Open, nil, none, true)
-	f("a tool that never reports", correlate.Answered, nil, func(f *Token, _ *correlate.Request) { f.Reports = map[string]bool{} }, false)
-	f("no tool", correlate.Answered, nil, func(f *Token, r *correlate.Request) { r.Tool, f.Reports[""] = "", true }, false)
+	f("a tool that never reports", correlate.Answered, nil, func(f *Token, _ *correlate.Request) { f.Reports = Recent[string, bool]{} }, false)
+	f("no tool", correlate.Answered, nil, func(f *Token, r *correlate.Request) { r.Tool = ""; f.Reports.Put("", true) }, false)
 	f("it failed", correlate.Answered, part, func(_ *Token, r *correlate.Request) { r.IsError = true }, false)
 	f("lost", correlate.Lost, part, none, false)
 	f("cancelled by its own", correlate.Open, part, func(_ *Token, r *correlate.Request) { r.OwnCancel = at(20) }, false)

@@ -13,7 +13,7 @@ import (
 // Shared detects the hazard shared_session: one session id used by two conversations.
 type Shared struct {
 	ByDesign bool
-	Senders  map[Hint]*Senders
+	Senders  Recent[Hint, *Senders]
 }
 
 // Hint is one kind of hint about who uses a session.
@@ -28,7 +28,7 @@ type Senders struct {
 }
 
 func newShared(o Options) Detector {
-	return &Shared{ByDesign: o.SharedByDesign, Senders: map[Hint]*Senders{}}
+	return &Shared{ByDesign: o.SharedByDesign}
 }
 
 // Observe looks at who sends requests in the name of a session, and at ids in flight twice.
@@ -99,13 +99,10 @@ func (f *Shared) senders(p *correlate.Party, what, who string, ref correlate.Ref
 		return
 	}
 	key := Hint{what, p.ID}
-	s := f.Senders[key]
-	if s == nil {
-		if len(f.Senders) >= maxPairs {
-			return
-		}
+	s, known := f.Senders.Get(key)
+	if !known {
 		s = &Senders{}
-		f.Senders[key] = s
+		f.Senders.Put(key, s)
 	}
 	if who == s.Last || s.Found {
 		return

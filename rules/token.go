@@ -12,13 +12,13 @@ import (
 // Token detects token_collision: progress reached a party that did not ask for it.
 // Equal tokens in two sessions are the steady state and prove nothing by themselves.
 type Token struct {
-	Series  []*Series          // of requests whose token got progress or is in flight in two parties, until judged
-	Of      map[uint64]*Series // the same by Request.Seq
-	Full    bool               // there were more series than are kept
-	Settled int64              // event time of the last look for series that ended
-	Reports map[string]bool    // tools that report progress in this domain
-	Routes  []Route            // recent router lines of a log
-	Equal   map[[2]string]bool // pairs of parties, by alias, whose equal tokens were counted already
+	Series  []*Series            // of requests whose token got progress or is in flight in two parties, until judged
+	Of      map[uint64]*Series   // the same by Request.Seq
+	Full    bool                 // there were more series than are kept
+	Settled int64                // event time of the last look for series that ended
+	Reports Recent[string, bool] // tools that report progress in this domain
+	Routes  []Route              // recent router lines of a log
+	Equal   map[[2]string]bool   // pairs of parties, by alias, whose equal tokens were counted already
 }
 
 const (
@@ -28,7 +28,7 @@ const (
 )
 
 func newToken(Options) Detector {
-	return &Token{Of: map[uint64]*Series{}, Reports: map[string]bool{}, Equal: map[[2]string]bool{}}
+	return &Token{Of: map[uint64]*Series{}, Equal: map[[2]string]bool{}}
 }
 
 // Observe looks at progress on the wire and at router lines of a log.
@@ -105,7 +105,7 @@ func (f *Token) progress(m *correlate.Moment, out *Sink) {
 	if own, sure := f.own(m); own != nil {
 		own.Progress++
 		if own.Tool != "" {
-			f.Reports[own.Tool] = true
+			f.Reports.Put(own.Tool, true)
 		}
 		f.point(own, ev, sure && !x.Resumed())
 		return

@@ -176,7 +176,7 @@ func (f *Token) lacks(rival *correlate.Request, points []Point) lack {
 		return lacksNothing
 	}
 	if len(points) == 0 {
-		if rival.Tool != "" && f.Reports[rival.Tool] {
+		if rival.Tool != "" && f.reports(rival.Tool) {
 			return lacksAll
 		}
 		return lacksNothing
@@ -315,4 +315,9 @@ func (f *Token) report(s *Series, rival *correlate.Request, variant string, at P
 			seen(signals.Cause, at.Ref, a.Party, how),
 		},
 	})
+}
+
+func (f *Token) reports(tool string) bool {
+	known, _ := f.Reports.Get(tool)
+	return known
 }

@@ -22,7 +22,7 @@ var targets = map[string][]string{
 	"rules/cancel_report.go":    {"logged"},
 	"rules/crossing.go":         nil,
 	"rules/crossing_pair.go":    nil,
-	"rules/crossing_weigh.go":   {"starves", "judge", "refusedID", "weigh", "comparable"},
+	"rules/crossing_weigh.go":   {"starves", "judge", "refusedID", "weigh", "canCompare"},
 	"rules/drift.go":            nil,
 	"rules/drift_misrouted.go":  nil,
 	"rules/drift_refusal.go":    nil,
