@@ -29,6 +29,8 @@ type page struct {
 	width int
 	err   error
 
+	several bool // the report is about several domains: each finding names its own
+
 	bold, dim, red, yellow, green, cyan lipgloss.Style
 }
 

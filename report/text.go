@@ -3,6 +3,7 @@ package report
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -17,10 +18,13 @@ import (
 // could not be judged, and what was read.
 func Text(w io.Writer, r *Report, st Style) error {
 	p := newPage(w, st)
-	p.verdict(r)
 	if st.Quiet {
+		p.width = math.MaxInt32 // one line, for scripts
+		p.verdict(r)
 		return p.err
 	}
+	p.several = len(r.Domains) > 1
+	p.verdict(r)
 	p.affected(r)
 	p.overview(r)
 	for i := range r.Findings {

@@ -57,7 +57,11 @@ func (p *page) findingHead(n int, f *Finding) {
 		p.para("   ", name, p.bold)
 	}
 	p.para("   ", sentence(f.Summary), lipgloss.Style{})
-	p.para("   ", strings.Join(facts(f), " · "), p.dim)
+	brief := facts(f)
+	if p.several && f.Domain != "" {
+		brief = append(brief, "at "+escape(f.Domain))
+	}
+	p.para("   ", strings.Join(brief, " · "), p.dim)
 }
 
 // sentence begins a text with a capital and ends it with a full stop.

@@ -53,6 +53,23 @@ func TestText(t *testing.T) {
 	golden(t, "quiet.golden", []byte(textOf(t, r, Style{Width: 80, Quiet: true})))
 }
 
+// Where a report is about several endpoints, a finding names its own.
+func TestTextNamesTheEndpoint(t *testing.T) {
+	res, in := incident()
+	r := Build(res, in, Options{})
+	if got := textOf(t, r, Style{Width: 120}); strings.Contains(got, "at "+endpoint) != (len(r.Domains) > 1) {
+		t.Errorf("%d domains:\n%s", len(r.Domains), got)
+	}
+	r.Domains = append(r.Domains[:1:1], Domain{ID: "another"})
+	if got := textOf(t, r, Style{Width: 120}); !strings.Contains(got, "at "+endpoint) {
+		t.Errorf("no finding names its endpoint:\n%s", got)
+	}
+	r.Domains = r.Domains[:1]
+	if got := textOf(t, r, Style{Width: 120}); strings.Contains(got, "at "+endpoint) {
+		t.Errorf("a finding names the only endpoint:\n%s", got)
+	}
+}
+
 func TestJSON(t *testing.T) {
 	res, in := incident()
 	var b bytes.Buffer

@@ -23,7 +23,9 @@ type Timeline struct {
 }
 
 // NewTimeline writes to w what the party with this alias, such as S2, does.
+// Of the conversations of a session, such as S5·a, it shows the session.
 func NewTimeline(w io.Writer, alias string, st Style) *Timeline {
+	alias, _, _ = strings.Cut(alias, "·")
 	return &Timeline{p: newPage(w, st), alias: alias}
 }
 
@@ -32,6 +34,9 @@ func (t *Timeline) Add(m *correlate.Moment) {
 	if m.Party == nil || !strings.EqualFold(m.Party.Alias, t.alias) {
 		return
 	}
+	if m.Domain != t.domain {
+		t.begin(m)
+	}
 	what := happening(m.Event)
 	if r := m.Request; r != nil && r.Method != m.Event.RPC.Method && (m.Event.RPC.Kind == mcp.KindResult || m.Event.RPC.Kind == mcp.KindError) {
 		what += "  to " + strings.Join(nonEmpty(r.Method, r.Tool), " ")
@@ -39,17 +44,26 @@ func (t *Timeline) Add(m *correlate.Moment) {
 	if what == "" {
 		return
 	}
-	if m.Domain != t.domain {
-		if t.domain != nil {
-			t.p.blank()
-		}
-		t.domain = m.Domain
-		t.p.line(t.p.bold.Render(m.Party.Alias), " in ", escape(m.Domain.ID))
+	t.entry(m.Event.Time, m.Event.At, arrow(m.Event)+" "+what)
+}
+
+// begin writes the head of a party. A session has no name yet when its initialize
+// is read, so that request is told here.
+func (t *Timeline) begin(m *correlate.Moment) {
+	if t.domain != nil {
+		t.p.blank()
 	}
+	t.domain = m.Domain
+	t.p.line(t.p.bold.Render(m.Party.Alias), " in ", escape(m.Domain.ID))
+	if b := &m.Party.Birth; m.Party.Issued && b.At != m.Event.At {
+		t.entry(b.Time, b.At, "→ "+mcp.Initialize)
+	}
+}
+
+func (t *Timeline) entry(when event.Time, at event.Address, what string) {
 	t.n++
-	at := fmt.Sprintf("%s %d", m.Event.At.Unit, m.Event.At.N)
-	head := "  " + pad(moment(m.Event.Time), 17) + pad(at, 14)
-	t.p.para(head, arrow(m.Event)+" "+escape(hideSecrets(what)), lipgloss.Style{})
+	head := "  " + pad(moment(when), 17) + pad(fmt.Sprintf("%s %d", at.Unit, at.N), 14)
+	t.p.para(head, escape(hideSecrets(what)), lipgloss.Style{})
 }
 
 // End says so if the party was not met.

@@ -118,9 +118,18 @@ func (s *Sink) Raise(f *signals.Finding, to signals.Strength, because string) {
 		f.Strength = to
 		f.Assumption = ""
 		if because != "" {
-			f.Because = append(f.Because, because)
+			f.Because = slices.Insert(f.Because, conclusion(f.Because), because)
 		}
 	}
+}
+
+// conclusion is where the last sentence of a chain stands if it is what follows
+// from the others ("so …"), else the end of the chain.
+func conclusion(because []string) int {
+	if n := len(because); n > 0 && strings.HasPrefix(because[n-1], "so ") {
+		return n - 1
+	}
+	return len(because)
 }
 
 // capByAddress keeps findings whose parties are known by address only at

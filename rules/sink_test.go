@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/isodetect/isodetect/correlate"
@@ -72,6 +73,11 @@ func TestRaise(t *testing.T) {
 	s.Raise(&f, signals.Confirmed, "why")
 	if f.Strength != signals.Confirmed || f.Assumption != "" || len(f.Because) != 1 {
 		t.Errorf("%+v", f)
+	}
+	f = signals.Finding{Strength: signals.Possible, Because: []string{"a", "so it is"}}
+	s.Raise(&f, signals.Confirmed, "b")
+	if got := strings.Join(f.Because, "; "); got != "a; b; so it is" {
+		t.Error("the reason does not stand before what follows from it: ", got)
 	}
 }
 
