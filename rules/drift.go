@@ -138,47 +138,73 @@ func (f *Drift) declared(m *correlate.Moment, out *Sink) {
 // undeclared judges a request for which its receiver never declared the capability.
 func (f *Drift) undeclared(m *correlate.Moment, out *Sink) {
 	r, p, d := m.Request, m.Party, m.Domain
-	var donors []*correlate.Party
-	live := d.Live(r.Sent.Time, 0)
-	for _, o := range live {
-		if o != p && o.CapsKnown && !o.Rekeyed && o.Caps.Has(r.Need) {
-			donors = append(donors, o)
-		}
-	}
+	by := donorsOf(d, p, r)
 	kind := r.Method
-	if len(donors) == 0 {
+	if by.last == nil {
 		f.Ignores[kind] = true
 		out.Note(signals.NoteCapabilityViolation, r.Sent.At)
-		if len(live) > 1 {
+		if by.live > 1 {
 			out.Judged(signals.CapabilityDrift)
 		}
 		return
 	}
 	out.Judged(signals.CapabilityDrift)
 	running := inFlight(p.Open, r.Sent.Time)
-	after := slices.DeleteFunc(slices.Clone(donors), func(o *correlate.Party) bool { return o.InitOrder < p.InitOrder })
-	if len(after) == 0 && p == newestAt(live) && running > 0 {
+	if by.after == nil && p == by.newest && running > 0 {
 		f.Ignores[kind] = true // nobody came later whose capabilities could have been taken
 	}
-	donor := donors[len(donors)-1]
+	donor := by.last
 	st, assume := signals.Possible, "the donor's capabilities were there before the victim's"
 	switch {
-	case len(after) > 0:
-		donor = after[len(after)-1]
+	case by.after != nil:
+		donor = by.after
 		st, assume = signals.Probable, "the server looks at capabilities at all, and took those of "+donor.Alias
 		if f.refusedBefore(m.Request, p, donor) {
 			st, assume = signals.Confirmed, ""
 		}
-	case running == 0 && busyDonor(donors, r.Sent.Time):
+	case running == 0 && by.busy:
 		st, assume = signals.Probable, "the request belongs to the call that "+donor.Alias+" had in flight"
 	}
 	if f.Ignores[kind] {
 		st, assume = signals.Possible, "the server was seen to send this kind of request without looking at capabilities"
 	}
 	fd := out.Report(f.finding(m, donor, st, assume))
-	if len(after) > 0 && !f.Ignores[kind] {
+	if by.after != nil && !f.Ignores[kind] {
 		f.repeat(kind, Drifted{p.ID, donor.ID, fd}, out)
 	}
+}
+
+// donors are the other sessions that declared what a server request needs.
+type donors struct {
+	last   *correlate.Party // the donor that became live last, nil = there is none
+	after  *correlate.Party // the last donor that initialized after the receiver
+	busy   bool             // a donor has a call in flight
+	newest *correlate.Party // of all live sessions
+	live   int              // sessions, the receiver among them
+}
+
+// donorsOf walks over all live sessions once and keeps no list of them: a server
+// that ignores capabilities asks every one of thousands.
+func donorsOf(d *correlate.Domain, p *correlate.Party, r *correlate.Request) (by donors) {
+	t := r.Sent.Time
+	for _, o := range d.Lively {
+		if o.LiveAt(t) == correlate.No {
+			continue
+		}
+		by.live++
+		if by.newest == nil || o.InitOrder > by.newest.InitOrder {
+			by.newest = o
+		}
+		if o == p || !o.CapsKnown || o.Rekeyed || !o.Caps.Has(r.Need) {
+			continue
+		}
+		by.last = o
+		if o.InitOrder >= p.InitOrder {
+			by.after = o
+		}
+		by.busy = by.busy || inFlight(o.Open, t) > 0
+	}
+	return by
 }
 
 // repeat confirms the findings of a kind once two victims or two donors were seen.
@@ -267,24 +293,4 @@ func inFlight(list []*correlate.Request, t event.Time) int {
 		}
 	}
 	return n
-}
-
-func busyDonor(donors []*correlate.Party, t event.Time) bool {
-	for _, o := range donors {
-		if inFlight(o.Open, t) > 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// newestAt returns the session of a list that initialized last.
-func newestAt(live []*correlate.Party) *correlate.Party {
-	var newest *correlate.Party
-	for _, p := range live {
-		if newest == nil || p.InitOrder > newest.InitOrder {
-			newest = p
-		}
-	}
-	return newest
 }
