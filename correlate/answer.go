@@ -110,7 +110,6 @@ func (s *State) initialized(m *Moment, x *Exchange, r *Request) {
 	d, p := m.Domain, r.Party
 	origin := r.Exchange
 	if m.Event.RPC.Kind == mcp.KindError {
-		m.Refused = true
 		if p.IsSession() && p.Issued && p.BornAt == r.Sent.Time && p.Live {
 			d.endLive(p, m.Event.Time)
 			p.LiveTo = p.LiveFrom
@@ -127,7 +126,6 @@ func (s *State) initialized(m *Moment, x *Exchange, r *Request) {
 		}
 		p.InitOrder, p.ClientInfo = d.Inits, r.ClientInfo
 		d.declare(p, r.Need, r.Sent)
-		d.Newest = p
 	case origin != nil && origin.Answered.State == event.Absent && origin.Asked.State != event.Present:
 		d.Unissued++
 	case origin != nil && origin.Asked.State == event.Present && origin.Answered.State != event.Present && p.IsSession():

@@ -28,7 +28,6 @@ type Domain struct {
 	Others    map[string]*Party // by kind and id
 	Conns     map[string]*Conn
 	Exchanges map[event.ExchangeID]*Exchange // not closed yet
-	ConnOrder []string
 	Index     Index
 	Seen      MarkSet
 	Tokens    IDSet      // tokens that any request gave
@@ -42,12 +41,10 @@ type Domain struct {
 	Xchanges    uint64
 	Inits       int      // initialize requests that were accepted, in order
 	Declared    mcp.Caps // by every client whose capabilities are known
-	Newest      *Party
 	Lively      []*Party // sessions that are live or ended a moment ago, in order of becoming live
 	Subscribers []*Party // sessions that ever subscribed to something, in order
 	Busy        []*Party // parties with client requests in flight or exchanges open
 	LiveCount   int
-	MostLive    int // sessions live at one moment, at most
 
 	SessionsMade  int // sessions ever seen
 	OthersMade    int
@@ -57,7 +54,6 @@ type Domain struct {
 	CreationLines int  // log lines that name a created session
 	Legacy        bool
 	Modern        bool
-	Judgeable     int // legacy requests and server messages that a rule could look at
 
 	Nameless   int  // client requests of unknown senders in flight
 	Overlap    bool // two parties were live, or had requests in flight, at one moment
@@ -67,9 +63,7 @@ type Domain struct {
 	LossFlags  event.Loss // of all its exchanges, together
 	BodiesLost int        // exchanges whose response or request body was not recorded
 	Paired     bool       // exchanges were rebuilt by id: crossing cannot show
-	Unreadable []string
 	Evicted    int
-	LateEvents int
 	SSE        bool // the HTTP+SSE transport was seen
 
 	Cookies []string // affinity cookies seen, bounded
@@ -233,7 +227,6 @@ func (d *Domain) setLive(p *Party, from event.Time) {
 		d.Lively = append(d.Lively, p)
 	}
 	d.LiveCount++
-	d.MostLive = max(d.MostLive, d.LiveCount)
 	if d.LiveCount >= 2 && !d.Overlap {
 		d.Overlap = true
 		d.OverlapWhy = fmt.Sprintf("%s became live while another session was", p.Alias)

@@ -52,7 +52,6 @@ func (s *State) born(m *Moment, p *Party) {
 	p.Birth = refOf(ev)
 	p.LiveTo = event.Time{}
 	d.setLive(p, ev.Time)
-	d.Newest = p
 }
 
 // cancelled takes a line that says a request of a session was cancelled.

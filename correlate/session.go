@@ -122,7 +122,6 @@ func (s *State) issue(m *Moment, x *Exchange, p *Party) {
 	p.ClientInfo = r.ClientInfo
 	p.LiveTo = event.Time{}
 	d.setLive(p, m.Event.Time)
-	d.Newest = p
 }
 
 // adopt moves an exchange and its requests to the party they turned out to belong to.

@@ -16,19 +16,18 @@ import (
 
 // Limits bounds the state (DESIGN, "State is bounded").
 type Limits struct {
-	Domains       int   // in one run
-	OpenPerParty  int   // requests in flight of one party
-	EndedKept     int   // ended requests kept in one domain
-	Subscriptions int   // of one session
-	Sessions      int   // of one domain
-	Conns         int   // of one domain
-	RequestIdle   int64 // ns after which an unanswered request is given up as lost
-	SessionIdle   int64 // ns after last use
+	Domains      int   // in one run
+	OpenPerParty int   // requests in flight of one party
+	EndedKept    int   // ended requests kept in one domain
+	Sessions     int   // of one domain
+	Conns        int   // of one domain
+	RequestIdle  int64 // ns after which an unanswered request is given up as lost
+	SessionIdle  int64 // ns after last use
 }
 
 // DefaultLimits are the limits that hold unless a user says otherwise.
 var DefaultLimits = Limits{
-	Domains: 10_000, OpenPerParty: 64, EndedKept: 100_000, Subscriptions: 64, Sessions: 200_000, Conns: 200_000,
+	Domains: 10_000, OpenPerParty: 64, EndedKept: 100_000, Sessions: 200_000, Conns: 200_000,
 	RequestIdle: 15 * minute, SessionIdle: 24 * 60 * minute,
 }
 
@@ -72,7 +71,6 @@ type Moment struct {
 	Cancels  *Request  // a cancel: the party's own request that it names; nil = none open or unknown
 	Ended    []*Request
 	// Ended holds the requests whose fate this event decided, in order of arrival.
-	Refused bool // the initialize that this exchange made was refused
 }
 
 // Apply takes the next event in order of event time and returns its moment.
@@ -94,10 +92,6 @@ func (s *State) Apply(ev *event.Event) *Moment {
 	if d == nil {
 		s.Beyond++
 		return nil
-	}
-	late := ev.Time.To != 0 && d.Now.To > ev.Time.To
-	if late {
-		d.LateEvents++
 	}
 	d.stamp(ev.Time)
 	s.Moment = Moment{Event: ev, Domain: d, Ended: s.Moment.Ended[:0]}

@@ -61,8 +61,8 @@ func setFromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
 		value, ok := lookup(envName(f.Name))
-		if !ok || f.Changed || failed != nil || f.Name == "help" {
-			return
+		if !ok || value == "" || f.Changed || failed != nil || f.Name == "help" {
+			return // pipelines set empty variables for what was left out
 		}
 		values := []string{value}
 		if f.Value.Type() == "stringArray" {
