@@ -8,7 +8,6 @@ import (
 
 	"github.com/isodetect/isodetect/bench/traffic"
 	"github.com/isodetect/isodetect/scan"
-	"github.com/isodetect/isodetect/signals"
 )
 
 // BenchmarkScan runs the whole chain over 5 MB of each kind of input.
@@ -23,7 +22,7 @@ func BenchmarkScan(b *testing.B) {
 			b.ReportAllocs()
 			var events int64
 			for b.Loop() {
-				opt := scan.Options{Paths: []string{"-"}, Stdin: bytes.NewReader(input.Bytes()), FailOn: signals.Probable, CancelWindow: 500 * time.Millisecond}
+				opt := scan.Options{Paths: []string{"-"}, Stdin: bytes.NewReader(input.Bytes()), CancelWindow: 500 * time.Millisecond}
 				_, in, err := scan.Run(context.Background(), opt)
 				if err != nil {
 					b.Fatalf("cannot scan: %s", err)
@@ -34,7 +33,7 @@ func BenchmarkScan(b *testing.B) {
 				b.Fatalf("nothing was read of %s traffic", f.Name)
 			}
 			allocs := testing.AllocsPerRun(1, func() {
-				opt := scan.Options{Paths: []string{"-"}, Stdin: bytes.NewReader(input.Bytes()), FailOn: signals.Probable, CancelWindow: 500 * time.Millisecond}
+				opt := scan.Options{Paths: []string{"-"}, Stdin: bytes.NewReader(input.Bytes()), CancelWindow: 500 * time.Millisecond}
 				_, _, _ = scan.Run(context.Background(), opt)
 			})
 			b.ReportMetric(allocs/float64(events), "allocs/event")

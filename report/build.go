@@ -10,6 +10,7 @@ import (
 	"github.com/isodetect/isodetect/parsers/source"
 	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict"
+	"github.com/isodetect/isodetect/verdict/gate"
 )
 
 // Options says what a report shows.
@@ -17,7 +18,11 @@ type Options struct {
 	Version string // of the program
 	Reveal  bool   // session ids and values as they are; credentials never
 	Show    Show
+	Where   *gate.Selector // the findings to show, nil = all; it decides nothing about the verdict
 }
+
+// selects reports whether the user asked for a finding.
+func (o *Options) selects(f *signals.Finding) bool { return o.Where == nil || o.Where.Matches(f) }
 
 // Show says what a report holds beyond the findings that are probable or confirmed.
 type Show struct {
@@ -27,7 +32,7 @@ type Show struct {
 // Build makes the report of a result. It keeps no reference to its arguments.
 func Build(res *verdict.Result, inputs []*source.Input, opt Options) *Report {
 	b := builder{opt: opt, inputs: inputs, mask: newMasker(res, opt.Reveal, func(f *signals.Finding) bool {
-		return opt.Show.hides(f, res.FailOn) == ""
+		return opt.selects(f) && opt.Show.hides(f) == ""
 	})}
 	r := &Report{
 		Schema:   Schema,
@@ -36,14 +41,21 @@ func Build(res *verdict.Result, inputs []*source.Input, opt Options) *Report {
 		Domains:  make([]Domain, 0, len(res.Domains)),
 		Findings: []Finding{},
 		Notes:    []Note{},
-		Verdict:  Verdict{Outcome: res.Outcome, ExitCode: res.ExitCode, Why: b.mask.text(res.Why), FailOn: res.FailOn.String(), Below: res.Below},
+		Verdict:  Verdict{Outcome: res.Outcome, ExitCode: res.ExitCode, Why: b.mask.text(res.Why), FailOn: res.FailOn, Below: res.Below},
 	}
 	for i := range res.Domains {
 		r.Domains = append(r.Domains, b.domain(&res.Domains[i]))
 	}
 	for i := range res.Findings {
 		f := &res.Findings[i]
-		if hide := opt.Show.hides(f, res.FailOn); hide != "" {
+		if !opt.selects(f) {
+			r.Unselected++
+			if f.Fails {
+				r.Failing++
+			}
+			continue
+		}
+		if hide := opt.Show.hides(f); hide != "" {
 			r.hide(hide, 1)
 			continue
 		}
@@ -61,11 +73,11 @@ func Build(res *verdict.Result, inputs []*source.Input, opt Options) *Report {
 
 // hides returns the word of --show that would bring a finding, "" if it is shown.
 // What fails the run is always shown.
-func (s Show) hides(f *signals.Finding, failOn signals.Strength) string {
+func (s Show) hides(f *signals.Finding) string {
 	switch {
 	case f.Rejected != "" && !s.Rejected:
 		return "rejected"
-	case f.Rejected != "", failOn != signals.None && f.Strength >= failOn:
+	case f.Rejected != "", f.Fails:
 		return ""
 	case f.Strength == signals.Possible && !s.Possible:
 		return "possible"

@@ -16,6 +16,9 @@ type Report struct {
 	Verdict  Verdict   `json:"verdict"`
 	// Hidden counts what --show would bring, by its word: possible, hazard, rejected, notes.
 	Hidden map[string]int `json:"hidden,omitempty"`
+	// Unselected counts the findings that --where does not select, and Failing those of them that fail the run.
+	Unselected int `json:"unselected,omitempty"`
+	Failing    int `json:"unselected_failing,omitempty"`
 }
 
 // Tool names the program that wrote a report.

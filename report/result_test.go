@@ -62,7 +62,7 @@ func incident() (*verdict.Result, []*source.Input) {
 	pinned := token
 	pinned.Rejected = "multiplexed"
 	return &verdict.Result{
-		Outcome: verdict.OutcomeSignals, ExitCode: verdict.ExitFindings, FailOn: signals.Probable,
+		Outcome: verdict.OutcomeSignals, ExitCode: verdict.ExitFindings, FailOn: "probable",
 		Findings: []signals.Finding{token, fallback, hazard, pinned},
 		Notes:    []signals.Note{{Kind: signals.NoteInventedToken, Domain: endpoint, Count: 2, Text: "Progress carries token 99, which no request gave."}},
 		Domains: []verdict.Domain{{

@@ -208,6 +208,14 @@ func (p *page) hidden(r *Report) {
 		p.blank()
 		p.para("", "Not shown: "+strings.Join(parts, ", ")+" (--show "+strings.Join(r.sortedHidden(), ",")+").", p.dim)
 	}
+	if r.Unselected > 0 {
+		p.blank()
+		text := "Not selected by --where: " + plural(r.Unselected, "finding", "findings")
+		if r.Failing > 0 {
+			text += fmt.Sprintf(", of which %d fail the run", r.Failing)
+		}
+		p.para("", text+".", p.dim)
+	}
 }
 
 // boundary writes what class of repair the findings call for, once per family.

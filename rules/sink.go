@@ -91,6 +91,8 @@ func (s *Sink) Report(f signals.Finding) *signals.Finding {
 			f.Assumption = "different addresses are different clients"
 		}
 	}
+	f.Times = nil
+	f.Occur(f.Last, 1)
 	k := key(&f)
 	if i, ok := s.Keys[k]; ok {
 		merge(s.Findings[i], &f)
@@ -156,12 +158,13 @@ func key(f *signals.Finding) uint64 {
 }
 
 func merge(o, f *signals.Finding) {
-	first, last, count := min(o.First, f.First), max(o.Last, f.Last), o.Count+1
+	first, last, count, times := min(o.First, f.First), max(o.Last, f.Last), o.Count+1, o.Times
 	ids, tokens, uris := union(o.RequestIDs, f.RequestIDs), union(o.Tokens, f.Tokens), union(o.URIs, f.URIs)
 	if f.Strength > o.Strength {
 		*o = *f
 	}
-	o.First, o.Last, o.Count = first, last, count
+	o.First, o.Last, o.Count, o.Times = first, last, count, times
+	o.Occur(f.Last, 1)
 	o.RequestIDs, o.Tokens, o.URIs = ids, tokens, uris
 }
 

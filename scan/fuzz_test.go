@@ -15,7 +15,6 @@ import (
 	"github.com/isodetect/isodetect/report"
 	"github.com/isodetect/isodetect/scan"
 	"github.com/isodetect/isodetect/scenario"
-	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict"
 )
 
@@ -24,7 +23,7 @@ import (
 func through(t *testing.T, format string, data []byte) []byte {
 	t.Helper()
 	res, ins, err := scan.Run(context.Background(), scan.Options{
-		Paths: []string{"-"}, Stdin: bytes.NewReader(data), InputFormat: format, FailOn: signals.Probable, CancelWindow: 500 * time.Millisecond,
+		Paths: []string{"-"}, Stdin: bytes.NewReader(data), InputFormat: format, CancelWindow: 500 * time.Millisecond,
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -63,7 +63,7 @@ func inputs(t testing.TB, max int64, suffixes ...string) []input {
 
 func run(t testing.TB, opt scan.Options) *verdict.Result {
 	t.Helper()
-	opt.FailOn, opt.CancelWindow = signals.Probable, 500*time.Millisecond
+	opt.CancelWindow = 500 * time.Millisecond
 	res, ins, err := scan.Run(context.Background(), opt)
 	if err != nil {
 		t.Fatal(err)
@@ -476,7 +476,7 @@ func TestScenariosInAnyOrder(t *testing.T) {
 // document returns the whole JSON report over inputs.
 func document(t *testing.T, paths []string) string {
 	t.Helper()
-	res, ins, err := scan.Run(context.Background(), scan.Options{Paths: paths, FailOn: signals.Probable, CancelWindow: 500 * time.Millisecond})
+	res, ins, err := scan.Run(context.Background(), scan.Options{Paths: paths, CancelWindow: 500 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

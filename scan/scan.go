@@ -12,12 +12,12 @@ import (
 	"github.com/isodetect/isodetect/parsers"
 	"github.com/isodetect/isodetect/parsers/source"
 	"github.com/isodetect/isodetect/rules"
-	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict"
+	"github.com/isodetect/isodetect/verdict/gate"
 )
 
 // Options is what a user may say about one run. The zero value reads nothing and
-// judges by the defaults, except that FailOn and CancelWindow have to be set.
+// judges by the defaults, except that CancelWindow has to be set.
 type Options struct {
 	Paths       []string  // files, directories, or "-" for Stdin
 	Stdin       io.Reader // what "-" reads
@@ -28,7 +28,7 @@ type Options struct {
 	Since       int64 // ns; a finding counts if its first occurrence is inside, 0 = no limit
 	Until       int64
 
-	FailOn          signals.Strength // the weakest strength that fails the run, None = none does
+	Gate            gate.Gate // which findings fail the run
 	CancelWindow    time.Duration
 	Assume          string // Multiplexed, Pinned or ""
 	SharedByDesign  bool
@@ -74,7 +74,7 @@ func Run(ctx context.Context, opt Options) (*verdict.Result, []*source.Input, er
 	}
 	set.Finish()
 	eng.End()
-	res := verdict.Judge(eng, verdict.Options{FailOn: opt.FailOn, Since: opt.Since, Until: opt.Until})
+	res := verdict.Judge(eng, verdict.Options{Gate: opt.Gate, Since: opt.Since, Until: opt.Until})
 	conclude(res, set, opt, interrupted)
 	return res, set.Inputs(), nil
 }

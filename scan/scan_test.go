@@ -13,7 +13,6 @@ import (
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/source"
-	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict"
 )
 
@@ -178,7 +177,7 @@ func TestConclude(t *testing.T) {
 func TestRunInterrupted(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	res, inputs, err := Run(ctx, Options{Paths: []string{"-"}, Stdin: strings.NewReader("{}\n"), FailOn: signals.Probable, CancelWindow: time.Second})
+	res, inputs, err := Run(ctx, Options{Paths: []string{"-"}, Stdin: strings.NewReader("{}\n"), CancelWindow: time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}

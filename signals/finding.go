@@ -66,13 +66,41 @@ type Finding struct {
 	First      int64  // event time of the first and last occurrence, ns
 	Last       int64
 	Count      int
-	Rejected   string // name of the validity condition that failed, "" = valid
+	Times      []Occurred // when it occurred, in order; at most MaxTimes
+	Fails      bool       // the gate of the run counts it
+	Rejected   string     // name of the validity condition that failed, "" = valid
 	Rules      []string
 	Summary    string // one sentence that names parties by alias
 	Because    []string
 	// Because is the chain of the witness, in order: what follows from which piece of evidence.
 	Assumption string
 	Evidence   []Evidence
+}
+
+// Occurred is one occurrence of a finding, or several at about the same time.
+type Occurred struct {
+	At int64 // event time of the last of them, ns
+	N  int
+}
+
+// MaxTimes bounds Finding.Times.
+const MaxTimes = 512
+
+// Occur notes n occurrences at a time. Beyond MaxTimes neighbours are joined, so
+// that the number stays right and the times become coarse.
+func (f *Finding) Occur(at int64, n int) {
+	if k := len(f.Times) - 1; k >= 0 && f.Times[k].At >= at {
+		f.Times[k].N += n
+		return
+	}
+	if len(f.Times) >= MaxTimes {
+		for i := 0; i < MaxTimes/2; i++ {
+			a, b := f.Times[2*i], f.Times[2*i+1]
+			f.Times[i] = Occurred{At: b.At, N: a.N + b.N}
+		}
+		f.Times = f.Times[:MaxTimes/2]
+	}
+	f.Times = append(f.Times, Occurred{At: at, N: n})
 }
 
 // Party is one side of a finding.

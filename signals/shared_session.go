@@ -34,6 +34,7 @@ var SharedSession = &Signal{
 	},
 	Requires: Bodies,
 	Alone:    true,
+	Hazard:   true,
 	Occasion: "no id was in flight twice in one session",
 	Remedy:   "Refuse a request whose id is already in flight (400), and route answers by exchange, so that sharing cannot cross answers.",
 	Client:   "Give each conversation its own session, or number requests across all conversations of a session.",

@@ -27,6 +27,7 @@ type Signal struct {
 	Needs     []string // conditions and coverage: why it may be "not assessable"
 	Requires  Coverage // without which nothing can be said of an occasion that was not seen
 	Alone     bool     // shows within one party, so that a second live party is no condition
+	Hazard    bool     // never more than a hazard
 	Occasion  string   // what did not occur where the signal was not observed, e.g. "no progress"
 	Remedy    string   // what to change in the server
 	Client    string   // what to change in the client, "" = nothing

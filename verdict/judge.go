@@ -4,24 +4,28 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/isodetect/isodetect/correlate"
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/rules"
 	"github.com/isodetect/isodetect/signals"
+	"github.com/isodetect/isodetect/verdict/gate"
 )
 
 // Options is what a user may decide about the outcome.
 type Options struct {
-	FailOn signals.Strength // the weakest strength that counts as a signal; None = nothing does
-	Since  int64            // ns; findings need their anchor inside the window, 0 = no limit
-	Until  int64
+	Gate  gate.Gate // which findings fail the run
+	Since int64     // ns; findings need their anchor inside the window, 0 = no limit
+	Until int64
 }
 
 // Judge turns what the rules reported into the verdict over all domains. The
-// engine must have seen the end of the window.
+// engine must have seen the end of the window. A gate that cannot be evaluated
+// makes the verdict one of an error, with what was found.
 func Judge(e *rules.Engine, o Options) *Result {
-	res := &Result{FailOn: o.FailOn}
+	res := &Result{FailOn: o.Gate.String()}
+	ruling, err := rule(e, o)
 	for _, s := range e.Sinks {
 		d := judgeDomain(e, s, o)
 		if d.Parties == 0 && len(s.Findings) == 0 && s.Domain.Requests == 0 && len(s.Tallies) == 0 {
@@ -32,7 +36,7 @@ func Judge(e *rules.Engine, o Options) *Result {
 			if f.Strength == signals.Hazard && covered(f, s.Findings) {
 				continue
 			}
-			if (o.Since == 0 || f.First >= o.Since) && (o.Until == 0 || f.First <= o.Until) {
+			if o.inside(f) {
 				res.Findings = append(res.Findings, *f)
 			}
 		}
@@ -53,8 +57,34 @@ func Judge(e *rules.Engine, o Options) *Result {
 		}
 		return strings.Compare(a.Signal.Name+a.Variant, b.Signal.Name+b.Variant)
 	})
-	overall(e, res)
+	overall(e, res, ruling)
+	if err != nil {
+		res.Outcome, res.ExitCode, res.Why = OutcomeError, ExitError, "--fail-on: "+err.Error()
+	}
 	return res
+}
+
+// rule marks the findings whose validity condition failed, and of the others those that fail the run.
+func rule(e *rules.Engine, o Options) (gate.Ruling, error) {
+	var valid []*signals.Finding
+	for _, s := range e.Sinks {
+		reject(e, s)
+		for _, f := range s.Findings {
+			if f.Rejected == "" && o.inside(f) && (f.Strength > signals.Hazard || !covered(f, s.Findings)) {
+				valid = append(valid, f)
+			}
+		}
+	}
+	ruling, err := o.Gate.Judge(valid)
+	for _, f := range valid {
+		f.Fails = ruling.Counts[f]
+	}
+	return ruling, err
+}
+
+// inside reports whether a finding began inside the user's window.
+func (o Options) inside(f *signals.Finding) bool {
+	return (o.Since == 0 || f.First >= o.Since) && (o.Until == 0 || f.First <= o.Until)
 }
 
 // covered reports whether a stronger finding of the same signal between the same
@@ -71,7 +101,6 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 	c := s.Domain
 	d := Domain{ID: c.ID, Parties: parties(c), Sessions: c.SessionsMade, First: c.First, Last: c.Last, Eras: eras(c)}
 	d.Conditions = conditions(e, s)
-	reject(e, s)
 	d.Signals, d.Help = states(s)
 	judged := 0
 	for _, st := range d.Signals {
@@ -80,7 +109,7 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 		}
 	}
 	for _, f := range s.Findings {
-		if counts(f, o) {
+		if f.Fails {
 			d.Outcome = OutcomeSignals
 			if !slices.Contains(d.Boundary, f.Family) {
 				d.Boundary = append(d.Boundary, f.Family)
@@ -118,12 +147,6 @@ func parties(c *correlate.Domain) int {
 // outside reports whether a domain has nothing inside the user's window.
 func (o Options) outside(c *correlate.Domain) bool {
 	return o.Since != 0 && c.Last < o.Since || o.Until != 0 && c.First > o.Until
-}
-
-// counts reports whether a finding is a signal at the user's threshold.
-func counts(f *signals.Finding, o Options) bool {
-	return o.FailOn != signals.None && f.Strength >= o.FailOn && f.Rejected == "" &&
-		(o.Since == 0 || f.First >= o.Since) && (o.Until == 0 || f.First <= o.Until)
 }
 
 func eras(c *correlate.Domain) []string {
@@ -435,7 +458,7 @@ func alsoIn(e *rules.Engine, res *Result) {
 const maxAlsoIn = 8
 
 // overall decides outcome and exit code of the run from its domains.
-func overall(e *rules.Engine, res *Result) {
+func overall(e *rules.Engine, res *Result, ruling gate.Ruling) {
 	res.Below = below(res)
 	signal, clean := 0, 0
 	for _, d := range res.Domains {
@@ -447,9 +470,9 @@ func overall(e *rules.Engine, res *Result) {
 		}
 	}
 	switch {
-	case signal > 0:
+	case ruling.Fails():
 		res.Outcome, res.ExitCode = OutcomeSignals, ExitFindings
-		res.Why = fmt.Sprintf("isolation failed in %d of %d domains", signal, len(res.Domains))
+		res.Why = fmt.Sprintf("isolation failed in %d of %d domains", signal, len(res.Domains)) + held(res.FailOn, ruling)
 	case clean > 0:
 		res.Outcome, res.ExitCode = OutcomeClean, ExitClean
 		res.Why = fmt.Sprintf("nothing at or above the threshold in the %d of %d domains that could be judged%s", clean, len(res.Domains), coverage(res))
@@ -463,6 +486,19 @@ func overall(e *rules.Engine, res *Result) {
 			res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
 		}
 	}
+}
+
+// held says when an expression of --fail-on held first.
+func held(expr string, r gate.Ruling) string {
+	if r.Times == 0 {
+		return ""
+	}
+	h := r.Held[0]
+	out := fmt.Sprintf("; %s held first at %s for %s with %g", expr, time.Unix(0, h.At).UTC().Format(time.RFC3339Nano), h.Of, h.Value)
+	if r.Times > 1 {
+		out += fmt.Sprintf(", and at %d more times", r.Times-1)
+	}
+	return out
 }
 
 // coverage says how many signals were judged at all, over all domains.
@@ -480,11 +516,11 @@ func coverage(res *Result) string {
 	return fmt.Sprintf(", %d of %d signals judged", len(judged), total)
 }
 
-// below counts the findings that are not rejected and stay under the threshold.
+// below counts the findings that are valid and do not fail the run.
 func below(res *Result) string {
 	var n [signals.Confirmed + 1]int
 	for _, f := range res.Findings {
-		if f.Rejected == "" && f.Strength > signals.Hazard && (res.FailOn == signals.None || f.Strength < res.FailOn) {
+		if f.Rejected == "" && f.Strength > signals.Hazard && !f.Fails {
 			n[f.Strength]++
 		}
 	}

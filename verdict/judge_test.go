@@ -7,6 +7,7 @@ import (
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/rules"
 	"github.com/isodetect/isodetect/signals"
+	"github.com/isodetect/isodetect/verdict/gate"
 )
 
 // sink returns an engine with one domain of two live sessions and its sink.
@@ -34,7 +35,7 @@ func TestExitCodes(t *testing.T) {
 			t.Errorf("%s: %s %d (%s), want %s %d", name, res.Outcome, res.ExitCode, res.Why, outcome, code)
 		}
 	}
-	probable := Options{FailOn: signals.Probable}
+	probable := Options{}
 	report := func(st signals.Strength) func(*rules.Sink) {
 		return func(s *rules.Sink) { s.Judged(signals.TokenCollision); s.Report(finding(st)) }
 	}
@@ -43,10 +44,10 @@ func TestExitCodes(t *testing.T) {
 	f("at the threshold", report(signals.Probable), probable, OutcomeSignals, ExitFindings)
 	f("above", report(signals.Confirmed), probable, OutcomeSignals, ExitFindings)
 	f("below", report(signals.Possible), probable, OutcomeClean, ExitClean)
-	f("a lower threshold", report(signals.Possible), Options{FailOn: signals.Possible}, OutcomeSignals, ExitFindings)
-	f("no threshold", report(signals.Confirmed), Options{}, OutcomeClean, ExitClean)
-	f("before the window", report(signals.Confirmed), Options{FailOn: signals.Probable, Since: 6}, OutcomeClean, ExitClean)
-	f("after the window", report(signals.Confirmed), Options{FailOn: signals.Probable, Until: 4}, OutcomeClean, ExitClean)
+	f("a lower threshold", report(signals.Possible), Options{Gate: gate.AtLeast(signals.Possible)}, OutcomeSignals, ExitFindings)
+	f("no threshold", report(signals.Confirmed), Options{Gate: gate.AtLeast(signals.None)}, OutcomeClean, ExitClean)
+	f("before the window", report(signals.Confirmed), Options{Since: 6}, OutcomeClean, ExitClean)
+	f("after the window", report(signals.Confirmed), Options{Until: 4}, OutcomeClean, ExitClean)
 	f("not assessable is no pass", func(s *rules.Sink) { s.Unassessable(signals.TokenCollision, "why") }, probable, OutcomeInconclusive, ExitInconclusive)
 }
 
@@ -57,7 +58,7 @@ func TestRejected(t *testing.T) {
 		prepare(s.Domain)
 		s.Judged(signals.TokenCollision)
 		s.Report(finding(st))
-		res := Judge(e, Options{FailOn: signals.Probable})
+		res := Judge(e, Options{})
 		if got := res.Findings[0].Rejected; got != want || (res.ExitCode == ExitFindings) != (want == "") {
 			t.Errorf("%s: rejected %q, exit %d, want %q", name, got, res.ExitCode, want)
 		}

@@ -38,7 +38,7 @@ func TestExitCodeOverDomains(t *testing.T) {
 		for i, p := range prepare {
 			p(e.Sinks[i])
 		}
-		res := Judge(e, Options{FailOn: signals.Probable})
+		res := Judge(e, Options{})
 		var got []string
 		for _, d := range res.Domains {
 			got = append(got, d.Outcome)
@@ -78,7 +78,7 @@ func TestFindingsAreSortedAndHazardsCovered(t *testing.T) {
 	add(signals.SubscriptionBleed, "unsubscribed", signals.Probable, 8, "S2", "S1")
 	add(signals.ResponseCrossing, "shared_transport", signals.Confirmed, 20, "S1", "S2")
 	var got []string
-	for _, f := range Judge(e, Options{FailOn: signals.Probable}).Findings {
+	for _, f := range Judge(e, Options{}).Findings {
 		got = append(got, f.Variant+" "+f.Parties[0].Alias+f.Parties[1].Alias)
 	}
 	want := []string{"shared_transport S1S2", "unsubscribed S2S1", "misdelivered S2S1", "unsubscribed S1S3", "equal_tokens S1S3"}
@@ -99,7 +99,7 @@ func TestBoundary(t *testing.T) {
 		}
 		s.Report(f)
 	}
-	if got := Judge(e, Options{FailOn: signals.Probable}).Domains[0].Boundary; !slices.Equal(got, []signals.Family{signals.Lifetime, signals.ExchangeKey}) {
+	if got := Judge(e, Options{}).Domains[0].Boundary; !slices.Equal(got, []signals.Family{signals.Lifetime, signals.ExchangeKey}) {
 		t.Errorf("%v", got)
 	}
 }
@@ -128,11 +128,11 @@ func TestAlsoIn(t *testing.T) {
 func TestBeyondTheLimit(t *testing.T) {
 	e := engine(1)
 	e.Sinks[0].Judged(signals.TokenCollision)
-	if res := Judge(e, Options{FailOn: signals.Probable}); res.ExitCode != ExitClean {
+	if res := Judge(e, Options{}); res.ExitCode != ExitClean {
 		t.Fatalf("exit code %d: %s", res.ExitCode, res.Why)
 	}
 	e.State.Beyond = 3
-	if res := Judge(e, Options{FailOn: signals.Probable}); res.ExitCode != ExitInconclusive || !strings.Contains(res.Why, "3 events") {
+	if res := Judge(e, Options{}); res.ExitCode != ExitInconclusive || !strings.Contains(res.Why, "3 events") {
 		t.Errorf("exit code %d: %s", res.ExitCode, res.Why)
 	}
 }

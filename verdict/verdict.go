@@ -42,8 +42,8 @@ type Result struct {
 	Outcome  string
 	ExitCode int
 	Why      string
-	Below    string // findings below FailOn that are not rejected, by strength, such as "2 probable"; "" = none
-	FailOn   signals.Strength
+	Below    string // findings that are valid and do not fail the run, by strength, such as "2 probable"; "" = none
+	FailOn   string // the gate, as the user wrote it
 }
 
 // Domain is the verdict over one domain.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/isodetect/isodetect/report"
 	"github.com/isodetect/isodetect/scan"
-	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict"
 )
 
@@ -49,7 +48,7 @@ func (f *inputFlags) register(fs *pflag.FlagSet) {
 func (f *inputFlags) options(paths []string, stdin io.Reader) (scan.Options, error) {
 	opt := scan.Options{
 		Paths: paths, Stdin: stdin, InputFormat: f.inputFormat, Domains: f.domains, Zone: f.zone, TLSKeyLog: f.keyLog,
-		Assume: f.assume, SharedByDesign: f.sharedDesign, CancelWindow: f.cancelWindow, FailOn: signals.Probable,
+		Assume: f.assume, SharedByDesign: f.sharedDesign, CancelWindow: f.cancelWindow,
 	}
 	if !slices.Contains([]string{"", scan.Multiplexed, scan.Pinned}, f.assume) {
 		return opt, fmt.Errorf("cannot use --assume %q: use multiplexed or pinned", f.assume)
@@ -72,7 +71,7 @@ func (f *inputFlags) options(paths []string, stdin io.Reader) (scan.Options, err
 }
 
 // read runs a scan under a progress bar.
-func (f *inputFlags) read(ctx context.Context, opt scan.Options, show report.Show, stderr io.Writer) (*report.Report, *verdict.Result, error) {
+func (f *inputFlags) read(ctx context.Context, opt scan.Options, show report.Options, stderr io.Writer) (*report.Report, *verdict.Result, error) {
 	bar := newBar(stderr, f.noProgress)
 	opt.Progress = bar.update
 	res, inputs, err := scan.Run(ctx, opt)
@@ -80,5 +79,6 @@ func (f *inputFlags) read(ctx context.Context, opt scan.Options, show report.Sho
 	if err != nil {
 		return nil, nil, err
 	}
-	return report.Build(res, inputs, report.Options{Version: version(), Reveal: f.reveal, Show: show}), res, nil
+	show.Version, show.Reveal = version(), f.reveal
+	return report.Build(res, inputs, show), res, nil
 }

@@ -31,7 +31,7 @@ and what not, why, and what to record to judge more.`,
 				opt.Observe = timeline.Add
 				in.noProgress = true // the timeline is written while it is read
 			}
-			rep, res, err := in.read(c.Context(), opt, report.Show{}, c.ErrOrStderr())
+			rep, res, err := in.read(c.Context(), opt, report.Options{}, c.ErrOrStderr())
 			if err != nil {
 				return err
 			}

@@ -3,11 +3,13 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
+	"github.com/isodetect/isodetect/mcp"
 	"github.com/isodetect/isodetect/report"
-	"github.com/isodetect/isodetect/signals"
+	"github.com/isodetect/isodetect/verdict/gate"
 )
 
 func newScan() *cobra.Command {
@@ -15,6 +17,7 @@ func newScan() *cobra.Command {
 		in           inputFlags
 		formats      []string
 		failOn       string
+		where        string
 		show         []string
 		inconclusive string
 		complete     bool
@@ -36,9 +39,12 @@ Files compressed with gzip, zstd or bzip2 are read as they are.
 			if err != nil {
 				return err
 			}
-			var ok bool
-			if opt.FailOn, ok = signals.ParseStrength(failOn); !ok {
-				return fmt.Errorf("cannot use --fail-on %q: use confirmed, probable, possible, hazard or none", failOn)
+			if opt.Gate, err = gate.Parse(failOn); err != nil {
+				return fmt.Errorf("cannot use --fail-on %s: %w", quoted(failOn), err)
+			}
+			selected, err := selector(where)
+			if err != nil {
+				return err
 			}
 			if inconclusive != "pass" && inconclusive != "fail" {
 				return fmt.Errorf("cannot use --inconclusive %q: use pass or fail", inconclusive)
@@ -52,7 +58,7 @@ Files compressed with gzip, zstd or bzip2 are read as they are.
 			if err != nil {
 				return err
 			}
-			rep, res, err := in.read(c.Context(), opt, shown, c.ErrOrStderr())
+			rep, res, err := in.read(c.Context(), opt, report.Options{Show: shown, Where: selected}, c.ErrOrStderr())
 			if err != nil {
 				return err
 			}
@@ -65,7 +71,8 @@ Files compressed with gzip, zstd or bzip2 are read as they are.
 	fs := cmd.Flags()
 	fs.SortFlags = false
 	fs.StringArrayVar(&formats, "format", []string{"text"}, "write the report as `FMT[=FILE]`: text or json, to FILE or standard output (repeatable)")
-	fs.StringVar(&failOn, "fail-on", "probable", "weakest `STRENGTH` that fails: confirmed, probable, possible, hazard, none")
+	fs.StringVar(&failOn, "fail-on", "probable", "what fails: `GATE` is a weakest strength (confirmed, probable, possible, hazard, none), signals or families, or a MetricsQL expression")
+	fs.StringVar(&where, "where", "", "show only findings that this MetricsQL `SELECTOR` takes, such as {signal=\"token_collision\"}; the verdict is over all")
 	fs.StringSliceVar(&show, "show", nil, "also report `WHAT`: possible, hazard, rejected, notes")
 	in.register(fs)
 	fs.StringVar(&inconclusive, "inconclusive", "fail", "`WHAT` a run does that could judge nothing: pass (0) or fail (3)")
@@ -74,6 +81,21 @@ Files compressed with gzip, zstd or bzip2 are read as they are.
 	completeValues(cmd)
 	return cmd
 }
+
+// selector reads --where; nil takes everything.
+func selector(text string) (*gate.Selector, error) {
+	if text == "" {
+		return nil, nil
+	}
+	s, err := gate.ParseSelector(text)
+	if err != nil {
+		return nil, fmt.Errorf("cannot use --where %s: %w", quoted(text), err)
+	}
+	return s, nil
+}
+
+// quoted shows what a user gave, cut to a length that a line can hold.
+func quoted(text string) string { return strconv.Quote(mcp.Cut(text, 80)) }
 
 func needPaths(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
