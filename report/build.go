@@ -142,7 +142,7 @@ func (b *builder) finding(f *signals.Finding) Finding {
 		Fingerprint: fingerprint(f), Occurrence: occurrence(f),
 		Variant: f.Variant, Strength: f.Strength.String(), Family: string(f.Family), Era: f.Era, Domain: m.text(f.Domain),
 		RequestIDs: m.plain(f.RequestIDs), Tokens: m.plain(f.Tokens), URIs: m.plain(f.URIs), Method: m.text(f.Method), Tool: m.text(f.Tool),
-		FirstSeen: stamp(f.First), LastSeen: stamp(f.Last), Count: f.Count, Rejected: f.Rejected, Rules: list(f.Rules),
+		FirstSeen: stamp(f.First), LastSeen: stamp(f.Last), Count: f.Count, Fails: f.Fails, Rejected: f.Rejected, Rules: list(f.Rules),
 		Summary: m.text(f.Summary), Because: m.texts(f.Because), Assumption: m.text(f.Assumption),
 		Parties: []Party{}, Evidence: []Evidence{},
 	}

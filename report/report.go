@@ -105,6 +105,7 @@ type Finding struct {
 	FirstSeen   string     `json:"first_seen"`
 	LastSeen    string     `json:"last_seen"`
 	Count       int        `json:"count"`
+	Fails       bool       `json:"fails"` // it counts at --fail-on
 	Rejected    string     `json:"rejected"`
 	Suppressed  string     `json:"suppressed"`
 	Rules       []string   `json:"rules"`

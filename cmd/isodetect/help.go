@@ -75,7 +75,7 @@ func valuesOf(flag string) []string {
 	case "inconclusive":
 		return []string{"pass", "fail"}
 	case "format":
-		return outputFormats
+		return formatNames()
 	case "input-format":
 		var names []string
 		for i := range parsers.Formats {

@@ -70,7 +70,7 @@ Files compressed with gzip, zstd or bzip2 are read as they are.
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringArrayVar(&formats, "format", []string{"text"}, "write the report as `FMT[=FILE]`: text or json, to FILE or standard output (repeatable)")
+	fs.StringArrayVar(&formats, "format", []string{"text"}, "write the report as `FMT[=FILE]`: "+words(formatNames())+", to FILE or standard output (repeatable)")
 	fs.StringVar(&failOn, "fail-on", "probable", "what fails: `GATE` is a weakest strength (confirmed, probable, possible, hazard, none), signals or families, or a MetricsQL expression")
 	fs.StringVar(&where, "where", "", "show only findings that this MetricsQL `SELECTOR` takes, such as {signal=\"token_collision\"}; the verdict is over all")
 	fs.StringSliceVar(&show, "show", nil, "also report `WHAT`: possible, hazard, rejected, notes")
