@@ -47,12 +47,22 @@ func fallbackSource(s string) bool {
 // logged judges an access-like log line: what the request asked and what the answer named.
 func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 	ev, d := m.Event, m.Domain
-	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || ev.Status >= 400 || mcp.NeedsNoSession(ev.RPC.Method) {
+	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || mcp.NeedsNoSession(ev.RPC.Method) {
 		return
 	}
 	live := d.Live(ev.Time, maxLive)
+	if ev.Status >= 400 {
+		if mcp.SessionBound(ev.RPC.Method) && d.CreationLines > 0 && len(live) >= 2 {
+			out.Judged(signals.FallbackResolution) // the occasion was there, and the server did right
+		}
+		return
+	}
 	if ev.Answered.State == event.Present {
 		p := m.Party
+		if ev.RPC.Method != "" && p.Birth.At == ev.At {
+			out.Note(signals.NoteImplicitSession, ev.At)
+			return
+		}
 		n, _ := f.Named.Get(p.ID)
 		if f.Named.Put(p.ID, n+1); n == 0 && ev.RPC.Method == "" {
 			return // its initialize
