@@ -31,6 +31,7 @@ func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 		out.Note(signals.NoteFallbackOwn, ev.At)
 		return
 	}
+	f.Told.Put(Hint{string(ev.RPC.ID), bound.ID}, true)
 	f.reportLog(m, bound, signals.Confirmed, "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)
 }
 
@@ -68,6 +69,10 @@ func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 			return // its initialize
 		}
 		if !p.Born || len(without(live, p)) == 0 {
+			return
+		}
+		if told, _ := f.Told.Get(Hint{string(ev.RPC.ID), p.ID}); told && ev.RPC.ID != "" {
+			f.Told.Put(Hint{string(ev.RPC.ID), p.ID}, false)
 			return
 		}
 		out.Judged(signals.FallbackResolution)
