@@ -40,7 +40,9 @@ func run(args []string) error {
 	}
 	switch args[0] {
 	case "serve":
-		return http.ListenAndServe(fs.Arg(0), newServer(*fallback))
+		s := http.Server{Addr: fs.Arg(0), Handler: newServer(*fallback)}
+		s.SetKeepAlivesEnabled(false) // Traefik 3.7 now and then closes a pooled connection under the next request
+		return s.ListenAndServe()
 	case "clients":
 		return converse(fs.Arg(0), *stray)
 	case "port":

@@ -104,9 +104,13 @@ func Handler(out io.Writer, next http.Handler) http.Handler {
 				emit("mcp.session.closed", keys{"isodetect.session.hash": hashed(asked), "isodetect.session.end": "delete"})
 			}
 		}
-		next.ServeHTTP(&writer{ResponseWriter: w, headed: headed}, r.WithContext(context.WithValue(r.Context(), toldKey{}, t)))
+		answer := &writer{ResponseWriter: w, headed: headed}
+		next.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), toldKey{}, t)))
+		if !answer.done {
+			headed(http.StatusOK)
+		}
 		if call && r.Context().Err() == nil { // else the client left, and what became of its request does not show here
-			tell("mcp.request.finished", keys{"http.response.status_code": max(status, 200), "isodetect.duration_ms": float64(time.Since(start).Microseconds()) / 1000,
+			tell("mcp.request.finished", keys{"http.response.status_code": status, "isodetect.duration_ms": float64(time.Since(start).Microseconds()) / 1000,
 				"isodetect.outcome": map[bool]string{true: "error"}[status >= 400]})
 		}
 	})
