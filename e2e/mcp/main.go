@@ -40,9 +40,7 @@ func run(args []string) error {
 	}
 	switch args[0] {
 	case "serve":
-		s := http.Server{Addr: fs.Arg(0), Handler: newServer(*fallback)}
-		s.SetKeepAlivesEnabled(false) // Traefik 3.7 now and then closes a pooled connection under the next request
-		return s.ListenAndServe()
+		return http.ListenAndServe(fs.Arg(0), newServer(*fallback))
 	case "clients":
 		return converse(fs.Arg(0), *stray)
 	case "port":

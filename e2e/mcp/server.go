@@ -42,6 +42,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		answer(w, m.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{}},"serverInfo":{"name":"e2e","version":"1"}}`)
 		return
 	}
+	// A proxy in Go (Traefik) cuts an answer that begins before it has seen the end of the
+	// request; no real server is that fast.
+	time.Sleep(20 * time.Millisecond)
 	id, ended, status := s.find(r.Header.Get(sessionHeader))
 	if status != 0 {
 		http.Error(w, http.StatusText(status), status)
