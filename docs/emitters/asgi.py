@@ -17,7 +17,7 @@ class Events:
     def emit(self, name, keys):
         line = {"isodetect": "1", "time": datetime.now(timezone.utc).isoformat(timespec="microseconds"), "event.name": name,
                 "severity": "INFO", "service.instance.id": f"{socket.gethostname()}:{os.getpid()}", "isodetect.seq": next(self.seq)}
-        self.out.write(json.dumps(line | {k: v for k, v in keys.items() if v is not None}) + "\n")
+        self.out.write(json.dumps(line | {k: v for k, v in keys.items() if v is not None}, separators=(",", ":")) + "\n")
         self.out.flush()
 
     async def __call__(self, scope, receive, send):
@@ -87,9 +87,8 @@ def message(body):  # one JSON-RPC message; anything else says nothing
 
 
 def client(params):  # what initialize declares
-    part = lambda of, key: of[key] if isinstance(of, dict) and isinstance(of.get(key), dict) else {}
-    caps, info = part({"p": params}, "p").get("capabilities"), part(params, "clientInfo")
-    caps = caps if isinstance(caps, dict) else {}
+    params = params if isinstance(params, dict) else {}
+    caps, info = (v if isinstance(v := params.get(k), dict) else {} for k in ("capabilities", "clientInfo"))
     paths = [p for k, v in caps.items() for p in ([f"{k}.{s}" for s in v] if v and isinstance(v, dict) else [k])]
     return {"isodetect.capabilities": sorted(p[:200] for p in paths)[:50], "isodetect.session.trigger": "initialize",
             "isodetect.client.name": text(info.get("name")), "isodetect.client.version": text(info.get("version"))}

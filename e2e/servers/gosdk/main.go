@@ -1,4 +1,5 @@
-// Command gosdk is an MCP server of go-sdk under net/http, with the emitter of docs/emitters.
+// Command gosdk is an MCP server of go-sdk under net/http, with the emitter of docs/emitters,
+// which make e2e copies into events/ before it builds this.
 //
 //	gosdk PORT [fallback]
 //
