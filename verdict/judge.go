@@ -373,21 +373,24 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 			st.State, st.Why = NotObserved, sig.Occasion
 		}
 		if st.State == NotAssessable {
-			help = append(help, recipes(c)...)
+			help = append(help, recipes(c, sig)...)
 		}
 		out = append(out, st)
 	}
 	return out, slices.Compact(slices.Sorted(slices.Values(help)))
 }
 
-// recipes names what would make more assessable.
-func recipes(c *correlate.Domain) []string {
+// recipes names what would make a signal assessable.
+func recipes(c *correlate.Domain, sig *signals.Signal) []string {
 	var out []string
 	if !c.Overlap {
 		out = append(out, "record at least two clients that use the server at the same time")
 	}
 	if c.Log {
-		out = append(out, "log session_resolved with its source, and session, id, token and uri on every message (see docs), or record the traffic: tcpdump -i any -s 0 -B 16384 -w mcp.pcap tcp port PORT")
+		if sig == signals.FallbackResolution { // the one that an access log can carry
+			out = append(out, sig.Name+" in a log: "+sig.Log)
+		}
+		out = append(out, "log what docs/logging.md lists for each signal (also isodetect explain SIGNAL), or record the traffic: tcpdump -i any -s 0 -B 16384 -w mcp.pcap tcp port PORT")
 		return out
 	}
 	if c.LossFlags&event.LossSnap != 0 {
