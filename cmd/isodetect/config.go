@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -105,5 +104,5 @@ func (o origin) of(f *pflag.Flag) string {
 	if f.Changed {
 		return "flag"
 	}
-	return fmt.Sprint("default")
+	return "default"
 }
