@@ -32,6 +32,7 @@ func (s *State) logged(m *Moment) {
 	case event.Routed, event.CapsConsulted:
 		m.Party = s.logParty(m)
 		d.Legacy = true
+		s.delivered(m)
 	case event.ProcessStart:
 		for _, p := range d.Parties {
 			if p != nil && p.Live {
@@ -90,6 +91,22 @@ func (s *State) logParty(m *Moment) *Party {
 		return m.Domain.sessionOf(ev.Asked.ID, ev)
 	}
 	return nil
+}
+
+// delivered takes an answer that a log says was sent to a session: where that has
+// a request open under its id, this is its answer, whoever made it.
+func (s *State) delivered(m *Moment) {
+	ev := m.Event
+	if ev.Kind != event.Routed || ev.RPC.Kind != mcp.KindResult && ev.RPC.Kind != mcp.KindError {
+		return
+	}
+	if r := m.Party.openClient(ev.RPC.ID); r != nil {
+		m.Request = r
+		s.answer(m, r)
+	} else if r = m.Party.Recent(ev.RPC.ID); r != nil && r.Fate == Answered {
+		r.Extra++
+		m.Request, m.Extra = r, true
+	}
 }
 
 // created takes a creation line. Several lines about one session are one creation.
