@@ -210,10 +210,13 @@ func (s *State) done(m *Moment) {
 	}
 	m.Request = r
 	switch ev.Outcome {
-	case event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled:
-		r.Answer, r.ErrorText, r.Code = mcp.KindResult, ev.RPC.ErrorText, ev.RPC.Code
-		if ev.Outcome != event.OutcomeOK {
-			r.Answer = mcp.KindError
+	case event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled, event.OutcomeEnded:
+		r.Answer, r.ErrorText, r.Code = mcp.KindError, ev.RPC.ErrorText, ev.RPC.Code
+		switch ev.Outcome {
+		case event.OutcomeOK:
+			r.Answer = mcp.KindResult
+		case event.OutcomeEnded: // with a result or an error
+			r.Answer = mcp.KindNone
 		}
 		if ev.Outcome == event.OutcomeCancelled {
 			r.Code = CodeRequestCancelled

@@ -193,6 +193,7 @@ const (
 	OutcomeError
 	OutcomeCancelled
 	OutcomeDropped
+	OutcomeEnded // it is over; with what is not said
 )
 
 // Shape is a set of what a result looks like; one result may fit several.

@@ -91,7 +91,7 @@ func (p *parser) done() bool {
 	}
 	switch {
 	case outcome && len(p.methodName()) > 0: // mcp.request of mcp-go
-	case s.any(wDone|wFailed) && s.any(wTool|wCall|wRPC|wRequest|wMCP):
+	case s.any(wDone|wSucceeded|wFailed) && s.any(wTool|wCall|wRPC|wRequest|wMCP):
 	default:
 		return false
 	}
@@ -105,8 +105,10 @@ func (p *parser) done() bool {
 	}
 	if s.any(wFailed) {
 		e.Outcome = event.OutcomeError
-	} else if s.any(wDone) {
+	} else if s.any(wSucceeded) {
 		e.Outcome = event.OutcomeOK
+	} else if s.any(wDone) {
+		e.Outcome = event.OutcomeEnded
 	}
 	p.outcome(e)
 	if e.RPC.ID == "" && e.Answered.State == event.Unknown && e.Asked.State == event.Unknown {

@@ -49,6 +49,9 @@ func readGoMiddleware(p *parser, b []byte) verdict {
 	}
 	k := bytes.IndexByte(b, '[')
 	r.textual = true
+	if k+4 < len(b) && b[k+3] == 'Q' { // it is a middleware for what clients send
+		r.set(slotDirection, nil, value{[]byte("c2s"), formBare})
+	}
 	for _, part := range bytes.Split(b[k+bytes.IndexByte(b[k:], ']')+1:], []byte(" | ")) {
 		key, v, _ := bytes.Cut(part, []byte(":"))
 		v = bytes.TrimSpace(v)

@@ -245,6 +245,8 @@ func TestInspect(t *testing.T) {
 	}
 	f(`{ a: 'x', 'b-c': "it's", d: `+"`q`"+` }`, `{"a":"x","b-c":"it's","d":"q"}`)
 	f(`{ a: [Object], b: [Array], c: 1 }`, `{"c":1}`)
+	f(`{ clientInfo: { name: 'x' }, capabilities: { roots: [Object], sampling: {} } }`, `{"clientInfo":{"name":"x"}}`)
+	f(`{ capabilities: { sampling: {} }, x: [Object] }`, `{"capabilities":{"sampling":{}}}`)
 	f(`{ a: undefined, b: null, c: -0, d: 12n, e: 1.5e3 }`, `{"a":null,"b":null,"c":-0,"d":12,"e":1.5e3}`)
 	f(`{ a: [ 1, 2, ... 3 more items ], [length]: 5, [Symbol(x)]: 1 }`, `{"a":[1,2]}`)
 	f("{\n  a: 'one' +\n    'two'\n}", `{"a":"onetwo"}`)

@@ -96,7 +96,7 @@ var keySlots = func() map[string]slot {
 			"resp", "respheaders", "http", "httprequest", "httpresponse", "process", "service", "serviceinstance", "k8s", "k8spod", "kubernetes",
 			"clientinfo", "network", "isodetect", "mcpclient"},
 
-		slotTime: {"time", "ts", "timestamp", "asctime", "t", "datetime", "date", "eventtime", "msec", "startutc", "starttime"},
+		slotTime: {"time", "ts", "timestamp", "asctime", "t", "datetime", "date", "eventtime", "msec", "startutc", "starttime", "timetimestamp"},
 		// The path of @timestamp is "timestamp".
 		slotMessage:  {"msg", "message", "shortmessage"},
 		slotEvent:    {"event", "eventname", "evt", "eventtype"},

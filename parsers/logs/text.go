@@ -109,6 +109,9 @@ func (r *record) prefix(b []byte, offset int) int {
 		if n == 0 {
 			n = prefixWord(b[i:])
 		}
+		if n == 0 && i > 1 && b[i-2] == '|' {
+			n = codePlace(b[i:])
+		}
 		if n == 0 {
 			return i
 		}
@@ -172,6 +175,20 @@ func loggerName(b []byte) int {
 	rest := b[end+3:]
 	k := bytes.Index(rest[:min(len(rest), 16)], []byte(" - "))
 	if k <= 0 || !level(bytes.TrimRight(rest[:k], " ")) {
+		return 0
+	}
+	return end
+}
+
+// codePlace returns the length of "module:function:12" in front of " - ", as loguru
+// prints it behind its last bar; 0 = that does not come.
+func codePlace(b []byte) int {
+	end := bytes.Index(b[:min(len(b), 160)], []byte(" - "))
+	if end <= 0 || bytes.IndexByte(b[:end], ' ') >= 0 {
+		return 0
+	}
+	k := bytes.LastIndexByte(b[:end], ':')
+	if k <= 0 || k+1 == end || !digits(b, k+1, end-k-1) || bytes.IndexByte(b[:k], ':') <= 0 {
 		return 0
 	}
 	return end
