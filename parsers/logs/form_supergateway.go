@@ -31,16 +31,16 @@ func readSupergateway(p *parser, b []byte) verdict {
 	id := superSession(b)
 	k := bytes.IndexByte(b, '{')
 	word := ""
-	switch {
-	case bytes.HasPrefix(b, []byte("SSE → Child (session ")) && len(id) > 0 && k > 0:
+	switch from, to := superRoute(b[:max(k, 0)]); {
+	case from == "SSE" && bytes.HasPrefix(to, []byte("Child (session ")) && len(id) > 0:
 		s.came(p.name(id))
 		r.set(slotMCPSession, nil, value{id, formBare})
 		word = "c2s"
-	case bytes.HasPrefix(b, []byte("Child → SSE: ")) && k > 0:
+	case from == "Child" && string(to) == "SSE: ":
 		s.all, word = true, "s2c"
-	case bytes.HasPrefix(b, []byte("StreamableHttp → Child")) && k > 0:
+	case from == "StreamableHttp" && bytes.HasPrefix(to, []byte("Child")):
 		word = "c2s"
-	case bytes.HasPrefix(b, []byte("Child → StreamableHttp: ")) && k > 0:
+	case from == "Child" && string(to) == "StreamableHttp: ":
 		word = "s2c"
 	case bytes.HasPrefix(b, []byte("POST to SSE transport (session ")) && len(id) > 0:
 		s.came(p.name(id))
@@ -69,6 +69,21 @@ func readSupergateway(p *parser, b []byte) verdict {
 func startsSession(raw []byte) bool {
 	var m mcp.Message
 	return mcp.ParseMessage(raw, &m) == nil && m.Method == mcp.Initialize
+}
+
+// superRoute divides "SSE → Child (session …): " at its arrow, which is found also
+// where UTF-8 was read as Windows-1252.
+func superRoute(b []byte) (from string, to []byte) {
+	for _, arrow := range [...]string{" → ", " â†’ "} {
+		if head, tail, ok := bytes.Cut(b, []byte(arrow)); ok {
+			for _, known := range [...]string{"SSE", "Child", "StreamableHttp"} {
+				if string(head) == known {
+					return known, tail
+				}
+			}
+		}
+	}
+	return "", nil
 }
 
 // superSession is the session that a line names in brackets.
