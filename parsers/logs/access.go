@@ -37,6 +37,9 @@ func (p *parser) access() bool {
 		e.Outcome = event.OutcomeError
 	}
 	p.dump(e)
+	if !r.has(slotAsked) && !r.has(slotMCPSession) {
+		p.querySession(r.text(r.get(slotPath)))
+	}
 	p.parties(e)
 	p.client(e)
 	if len(r.bodies) > 0 {
@@ -59,12 +62,13 @@ func (p *parser) access() bool {
 	return true
 }
 
-// dump reads a dump of request headers (pino-http, Caddy). A dump without
-// the session header says that there was none, but only once this file has shown
-// that the header is logged where it is: a redacted header would be missing too.
+// dump reads a dump of request headers (pino-http, Caddy, Kong), or a record whose
+// headers are configured for the whole log (Traefik). One without the session
+// header says that there was none, but only once this file has shown that the
+// header is logged where it is: a header that is dropped or redacted would be missing too.
 func (p *parser) dump(e *event.Event) {
 	r := &p.rec
-	if !r.has(slotRequestHeaders) {
+	if !r.has(slotRequestHeaders) && !p.traefik() {
 		return
 	}
 	if r.has(slotAsked) {
@@ -126,6 +130,9 @@ func (p *parser) outcome(e *event.Event) {
 			e.RPC.ErrorText = mcp.Cut(string(mustCut(t, 2048)), 1024)
 		}
 	}
+	if c, ok := mcp.Number(r.text(r.get(slotErrorCode))); ok && c != 0 && c > -1e9 && c < 1e9 && r.has(slotErrorCode) {
+		e.Outcome, e.RPC.Code = event.OutcomeError, int(c)
+	}
 	switch string(r.text(r.get(slotOutcome))) {
 	case "ok", "success", "succeeded":
 		e.Outcome = event.OutcomeOK
@@ -135,5 +142,7 @@ func (p *parser) outcome(e *event.Event) {
 		e.Outcome = event.OutcomeCancelled
 	case "dropped":
 		e.Outcome = event.OutcomeDropped
+	case "ended":
+		e.Outcome = event.OutcomeEnded
 	}
 }

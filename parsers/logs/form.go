@@ -42,6 +42,7 @@ var textForms = [...]textForm{
 	{"supergateway", "supergateway", "behind HTTP+SSE messages with their session, and answers to all open ones", "real", supergatewayProbe, readSupergateway},
 	{"go-middleware", "go-sdk logging middleware of its examples", "session, method, outcome", "real", goMiddlewareProbe, readGoMiddleware},
 	{"fastmcp", "fastmcp logging middleware", "methods", "real", fastmcpProbe, readFastmcp},
+	{"litellm-text", "LiteLLM, text", "nothing: its session_id is none of MCP", "docs", liteLLMProbe, readNothing},
 	{"nginx-error", "nginx error log", "nothing", "real", nginxErrorProbe, readNothing},
 }
 
