@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,6 +213,29 @@ func TestInterleavedWriters(t *testing.T) {
 		}
 		if got := scanned(t, pair[0], both); got.ExitCode == verdict.ExitFindings {
 			t.Errorf("%s: %s", pair, spoken(got))
+		}
+	}
+}
+
+// TestToolCallsWithoutSessionKey holds that a healthy server whose log names
+// sessions where they begin and leaves them out of every tool call stays silent:
+// mcp-victoriametrics, with lines of 8 MB.
+func TestToolCallsWithoutSessionKey(t *testing.T) {
+	args := strings.Repeat("x", 8<<20)
+	ids := []string{"5d0c1f7e-9a3b-4c6d-8e2f-10213243a5b6", "c3b8a1d2-e4f5-4a6b-9c7d-0e1f2a3b4c5d"}
+	var text, object strings.Builder
+	for i, id := range ids {
+		fmt.Fprintf(&text, "time=2026-07-19T22:20:4%d.472Z level=INFO msg=\"Session registered\" sessionID=%s\n", i, id)
+		fmt.Fprintf(&object, `{"time":"2026-07-19T22:20:4%d.472Z","level":"INFO","msg":"Session registered","sessionID":"%s"}`+"\n", i, id)
+	}
+	for i := range 2 {
+		fmt.Fprintf(&text, "time=2026-07-19T22:20:5%d.472Z level=INFO msg=\"Tool called\" tool=query args=\"%s\"\n", i, args)
+		fmt.Fprintf(&object, `{"time":"2026-07-19T22:20:5%d.472Z","level":"INFO","msg":"Tool called","tool":"query","args":"%s"}`+"\n", i, args)
+	}
+	for name, log := range map[string]string{"x.log": text.String(), "x.jsonl": object.String()} {
+		res, events := read(t, name, []byte(log))
+		if len(res.Findings) > 0 || res.ExitCode == verdict.ExitFindings || events != 2 {
+			t.Errorf("%s: %d events, exit %d, %s", name, events, res.ExitCode, spoken(res))
 		}
 	}
 }

@@ -83,7 +83,7 @@ func (s *formState) begin(line []byte) {
 
 // readText takes a line apart that is no JSON object.
 func (p *parser) readText(b []byte) bool {
-	if len(b) > maxText || wrapped(b) {
+	if b = systemd(b); len(b) > maxText || wrapped(b) {
 		return false
 	}
 	s := &p.forms

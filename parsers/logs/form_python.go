@@ -35,6 +35,9 @@ var pythonTemplates = []template{
 	{begins: "Processing request of type ", read: pythonType},
 	{begins: "Dispatching ", holds: " of type ", read: nothingMore}, // follows "Processing"
 	{begins: "Request ", holds: " cancelled - duplicate response suppressed", read: pythonCancelled},
+	{begins: "Session ", holds: " crashed", read: pythonEnded},
+	{begins: "Session ", holds: " idle timeout", read: pythonEnded},
+	{begins: "Cleaning up crashed session ", read: pythonGone},
 	{begins: "Terminating session: ", read: pythonTerminating},
 	{begins: "Rejected request with unknown or expired session ID: ", read: pythonUnknown},
 	{begins: "Rejecting request for session ", read: nothingMore},
@@ -156,6 +159,21 @@ func pythonTerminating(p *parser, rest []byte) verdict {
 		p.emit(event.Stateless)
 		return silent
 	}
+	p.emit(event.SessionClosed).Answered = event.Named(p.name(firstWord(rest)))
+	return silent
+}
+
+// pythonEnded reads "ID crashed", in mcp up to 1.26 with the error behind it, and "ID idle timeout".
+func pythonEnded(p *parser, rest []byte) verdict {
+	id, tail, _ := bytes.Cut(rest, []byte(" "))
+	if len(id) < 8 || !bytes.HasPrefix(tail, []byte("crashed")) && !bytes.HasPrefix(tail, []byte("idle timeout")) {
+		return unclaimed
+	}
+	return pythonGone(p, id)
+}
+
+func pythonGone(p *parser, rest []byte) verdict {
+	p.mcp = true
 	p.emit(event.SessionClosed).Answered = event.Named(p.name(firstWord(rest)))
 	return silent
 }

@@ -103,7 +103,12 @@ func (r *record) prefix(b []byte, offset int) int {
 			continue
 		}
 		n := 0
-		if i > 0 && !leveled {
+		if b[i] == '[' && i > 0 && idByte(b[i-1]) { // name[4242]: a process or a number of an event, and no time
+			if n = bytes.IndexByte(b[i:], ']') + 1; n > 80 {
+				return i
+			}
+		}
+		if n == 0 && i > 0 && !leveled {
 			n = loggerName(b[i:])
 		}
 		if n == 0 {
@@ -153,7 +158,7 @@ func prefixWord(b []byte) int {
 		return 0 // what follows is its message, and no logger wrote it
 	}
 	switch {
-	case level(w), clock(w), dashes(w), digits(w, 0, len(w)):
+	case level(w), clock(w), dashes(w), digits(w, 0, len(w)), w[len(w)-1] == ']' && level(w[:len(w)-1]): // Serilog: [22:20:43 INF]
 		return end
 	case w[len(w)-1] == ':' && len(w) > 1 && !mentionsSession(w):
 		return end // "logger:"
