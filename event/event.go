@@ -65,7 +65,7 @@ type Event struct {
 	EventID    string // SSE id of a message
 	Bytes      int64  // body bytes of the response (Closed); -1 = not known
 	Note       string // free text for Gap, Unreadable, Endpoint
-	N          int    // a count (Unreadable)
+	N          int    // a count (Unreadable; Routed without Answered: to how many sessions)
 
 	RPC RPC // what a Message, or a log line about a message, carries
 

@@ -38,6 +38,9 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 			f.answered(r, m.Domain, out)
 		}
 	}
+	if ev.Kind == event.Routed && ev.N > 0 && p == nil && ev.RPC.URI != "" {
+		f.counted(m, out)
+	}
 	if !p.IsSession() || ev.RPC.URI == "" {
 		return
 	}

@@ -85,6 +85,7 @@ const (
 	slotLog
 	slotVendor // a key that one gateway alone writes
 	slotSuccess
+	slotRecipients // how many sessions something was sent to
 
 	slots
 )
@@ -177,16 +178,17 @@ var keySlots = func() map[string]slot {
 		slotRequestHeaders: {"reqheadershost", "requestheadershost", "reqheadersaccept", "requestheadersaccept",
 			"reqheaderscontenttype", "requestheaderscontenttype", "requestaccept", "requestcontenttype"},
 
-		slotProgress:  {"progress"},
-		slotTotal:     {"total"},
-		slotDetail:    {"detail", "progressmessage"},
-		slotMode:      {"mode", "isodetectmode", "sessionmode"},
-		slotStateless: {"stateless", "statelesshttp"},
-		slotTransport: {"transport", "networktransport", "mcptransport"},
-		slotSeq:       {"isodetectseq"},
-		slotLog:       {"log"},
-		slotVendor:    {"component", "timegenerated", "serverresponsedurationms", "apitype"},
-		slotSuccess:   {"success"},
+		slotProgress:   {"progress"},
+		slotTotal:      {"total"},
+		slotDetail:     {"detail", "progressmessage"},
+		slotMode:       {"mode", "isodetectmode", "sessionmode"},
+		slotStateless:  {"stateless", "statelesshttp"},
+		slotTransport:  {"transport", "networktransport", "mcptransport"},
+		slotSeq:        {"isodetectseq"},
+		slotLog:        {"log"},
+		slotVendor:     {"component", "timegenerated", "serverresponsedurationms", "apitype"},
+		slotSuccess:    {"success"},
+		slotRecipients: {"subscribercount"},
 	} {
 		for _, p := range paths {
 			m[p] = s
