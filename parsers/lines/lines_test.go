@@ -97,9 +97,14 @@ func TestNextError(t *testing.T) {
 
 func FuzzNext(f *testing.F) {
 	f.Add([]byte("a\r\n\x00\x00b\n\nccccccccccc\nd"))
+	f.Add([]byte("a\r\rccccccccccccc\rd\r"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var n, last int64
-		r := New(iotest.HalfReader(bytes.NewReader(in)), 10)
+		limit := 10
+		if bytes.IndexByte(in, '\n') < 0 {
+			limit = Block // whether lines end with CR is told by the first Block
+		}
+		r := New(iotest.HalfReader(bytes.NewReader(in)), limit)
 		for {
 			line, err := r.Next()
 			if err == io.EOF {
@@ -114,8 +119,12 @@ func FuzzNext(f *testing.F) {
 			}
 			last = r.Offset()
 		}
-		want := int64(bytes.Count(in, []byte("\n")))
-		if len(in) > 0 && in[len(in)-1] != '\n' {
+		end := byte('\n')
+		if k := bytes.IndexByte(in, '\r'); k >= 0 && k+1 < len(in) && bytes.IndexByte(in, '\n') < 0 {
+			end = '\r'
+		}
+		want := int64(bytes.Count(in, []byte{end}))
+		if len(in) > 0 && in[len(in)-1] != end {
 			want++
 		}
 		if n != want || r.Read() != int64(len(in)) {
