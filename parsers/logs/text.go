@@ -162,7 +162,7 @@ func prefixWord(b []byte) int {
 		return end
 	case w[len(w)-1] == ':' && len(w) > 1 && !mentionsSession(w):
 		return end // "logger:"
-	case bytes.IndexByte(w[:len(w)-1], '.') > 0 && bytes.IndexByte(w, '/') < 0 && (!mentionsSession(w) || bytes.HasPrefix(b[end:], []byte(" - "))) && w[len(w)-1] != '.':
+	case bytes.IndexByte(w[:len(w)-1], '.') > 0 && bytes.IndexByte(w, '/') < 0 && (!mentionsSession(w) || bytes.HasPrefix(b[end:], []byte(" - ")) || bytes.HasPrefix(b[end:], []byte(" -- "))) && w[len(w)-1] != '.':
 		return end // a dotted logger name, or file.go:12
 	case bytes.IndexByte(w, '/') > 0 && bytes.IndexByte(w, ':') > 0 && !mentionsSession(w):
 		return end // path/file.go:12

@@ -118,6 +118,7 @@ func TestTools(t *testing.T) {
 	f("zerologunix.jsonl", "H42W6LQ3GCUVYWIWFU5TBIFD6Z", "TBACHKNMI2RPE2D53ZOY5HDPPK", "A B |  |  | A:tools/list=ok A:tools/call=ok B:tools/call=ok A:resources/subscribe=ok B:tools/call=ok B:tools/list=ok |  | 08:50:25.965 to 08:50:26.670")
 	f("logrus.log", "L6D3TQL6N5BTPWP2CT4SXZVVTT", "PIDYYZTXVVTQDZCF4ACJQ2CGMD", "A B |  |  | A:tools/list=ok A:tools/call=ok B:tools/call=ok A:resources/subscribe=ok B:tools/call=ok B:tools/list=ok |  | 08:50:29.000 to 08:50:30.999")
 	f("logrusjson.jsonl", "TNBXSMWBB3OPEYSIEV7Z5NEZVE", "B2FLNVD2XRW7N4DPXCI3QMMFTO", "A B |  |  | A:tools/list=ok A:tools/call=ok B:tools/call=ok A:resources/subscribe=ok B:tools/call=ok B:tools/list=ok |  | 08:50:34.000 to 08:50:35.999")
+	f("java.log", "0fcfaea8-8583-46f1-8bad-d66ee37131ff", "b472fcac-fdd3-420e-8adb-8368c45b02b7", " |  | :initialize#0 :initialize :initialized :initialize#0 :initialize :initialized :tools/list#1 :tools/call#2 :cancelled=2 :tools/call#2 :resources/subscribe#3 A:resources/subscribe :tools/call#4 :tools/call#9 :tools/list#5 :tools/list#6 :tools/list#6 | A:resources/subscribe=ok |  | no time")
 	f("supergateway-sse.log", "900cdd36-3c6e-4550-a073-cf07b5452888", "62119483-757f-4df4-8eff-b1b48dccbac7", "A{roots} B{sampling} |  | A:initialize#0 A:initialized B:initialize#0 B:initialized A:tools/list#1 A:tools/call#2 B:tools/call#3 A:resources/subscribe#4 B:tools/call#5 A:ping#6 B:tools/list#7 |  | A B | no time")
 	f("supergateway-sse-one.log", "b0000ecb-875a-4b31-9440-29f52c5a71e8", "", "A{roots} |  | A:initialize#0 A:initialized A:tools/list#1 A:tools/call#2 A:resources/subscribe#4 A:tools/call#5 |  | A | no time")
 	f("supergateway-http.log", "abeef133-862a-4729-9c11-c9256f31e132", "25c4df89-b1ca-4cd2-a75f-6e4e71fb1dd0", "A B |  | :initialize#0 :initialized :initialize#0 :initialized :tools/list#1 :tools/call#2 :tools/call#2 |  |  | no time")
@@ -217,7 +218,7 @@ func TestFormsChecked(t *testing.T) {
 	real := map[string]string{
 		"python-basicconfig": "tools/python-basic.log", "python-asctime": "tools/python-asctime.log", "python-sse": "tools/python-sse-debug.log", "rich": "tools/python-rich-tty.log",
 		"structlog": "tools/python-structlog.log", "loguru": "tools/python-loguru.log", "console": "tools/ts-streamable.log", "winston-text": "tools/winston-simple.log",
-		"zap-console": "tools/zapdev.log", "zerolog-console": "tools/zerologconsole.log", "go-log": "tools/mcpgo-default.log", "fastmcp": "tools/fastmcp-plain.log",
+		"logback": "tools/java.log", "zap-console": "tools/zapdev.log", "zerolog-console": "tools/zerologconsole.log", "go-log": "tools/mcpgo-default.log", "fastmcp": "tools/fastmcp-plain.log",
 		"supergateway": "tools/supergateway-sse.log", "go-middleware": "tools/gosdk-middleware.log", "morgan-dev": "tools/morgan-iso.log",
 		"tracing": "tracing_plain.log", "haproxy": "haproxy.log", "uvicorn": "uvicorn.log", "clf": "nginx_custom.log", "nginx-error": "nginx_error.log",
 		"slog": "tools/gosdk-json.jsonl", "zap": "tools/zap.jsonl", "zerolog": "tools/zerolog.jsonl", "logrus": "tools/logrusjson.jsonl", "pino": "tools/pino.jsonl",
