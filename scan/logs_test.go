@@ -54,7 +54,7 @@ func read(t *testing.T, name string, log []byte) (*verdict.Result, int64) {
 	if err := os.WriteFile(path, log, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	opt := scan.Options{Paths: []string{path}, FailOn: signals.Probable, CancelWindow: 500 * time.Millisecond}
+	opt := scan.Options{Paths: []string{path}, CancelWindow: 500 * time.Millisecond}
 	res, ins, err := scan.Run(context.Background(), opt)
 	if err != nil {
 		t.Fatalf("%s: %s", name, err)
