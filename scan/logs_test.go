@@ -172,7 +172,7 @@ func TestTornLogsRaiseNoFalseAlarm(t *testing.T) {
 			continue
 		}
 		lines := bytes.SplitAfter(log, []byte("\n"))
-		for n := 2; n < 6; n++ {
+		for _, n := range [...]int{2, 5} {
 			var without, torn, late []byte
 			for i, line := range lines {
 				if i%n != 1 {

@@ -98,6 +98,11 @@ func superSession(b []byte) []byte {
 
 // superLife reads how sessions begin and end.
 func (p *parser) superLife(b, id []byte) verdict {
+	if bytes.HasPrefix(b, []byte("Starting...")) { // a new process: nobody is connected
+		p.forms.told.super.sessions = nil
+		p.rec.set(slotMessage, nil, value{[]byte("server starting"), formBare})
+		return filled
+	}
 	ended := false
 	for _, begins := range [...]string{"Client disconnected (session ", "SSE connection closed (session ", "SSE error (session ",
 		"StreamableHttp connection closed (session ", "StreamableHttp error (session "} {
