@@ -17,6 +17,7 @@ func Forms() []source.Form {
 		{Name: "loguru", Title: "loguru", Checked: "real", Carries: "as python-asctime, and session_resolved"},
 		{Name: "console", Title: "console.log and util.inspect of the TypeScript examples", Checked: "real", Carries: "sessions with their capabilities where they were printed whole, requests without a session"},
 		{Name: "mcp-use", Title: "console of mcp-use", Checked: "docs", Carries: "sessions made and ended"},
+		{Name: "pino-pretty", Title: "pino-pretty, its keys on lines of their own", Checked: "real", Carries: "what the server logs; no date by default"},
 		{Name: "winston-text", Title: "winston simple and printf", Checked: "real", Carries: "what the server logs, with the keys behind the message"},
 		{Name: "zap-console", Title: "zap in development, and other text with one JSON object behind it", Checked: "real", Carries: "what the server logs"},
 		{Name: "zerolog-console", Title: "console writer of zerolog", Checked: "real", Carries: "what the server logs; no date"},

@@ -98,6 +98,7 @@ func TestTools(t *testing.T) {
 	f("pino.jsonl", "d70c6660-31cf-47f0-8b23-81d29fa3fdaf", "9973bf17-d5ee-4173-a9d5-1201602169d6", "A{roots} B{sampling} | A B A A B A A B B | :tools/call#9 ?:tools/list#5 A:tools/list#6 |  | A | 08:47:51.961 to 08:47:53.163")
 	f("pino-iso.jsonl", "5164a2a0-7546-492b-8669-73c3671b1ef5", "4d602e1a-e4ad-41eb-84b8-200345c393c9", "A{roots} B{sampling} | A B A A B A A B B | :tools/call#9 ?:tools/list#5 A:tools/list#6 |  | A | 08:47:57.280 to 08:48:07.905")
 	f("pino-http.jsonl", "5ae4efca-5e83-446d-862b-73795c8fc938", "fb03964a-f112-446d-b2b1-a31818a7ccd0", " |  |  | A=200 A=202 ->B=200 B=202 A=200 A=202 B=200 A=200 A=200 B=200 -=400 ?=404 A=200 A=404 B=200 |  | 08:48:11.792 to 08:48:22.617")
+	f("pino-pretty.log", "8148e62b-7533-4afb-b25b-3fb83fca0de9", "b81f9b85-043f-4d70-9f40-ef839693acae", "A{roots} B{sampling} | A B A A B A A B B | :tools/call#9 ?:tools/list#5 A:tools/list#6 |  | A | no time")
 	f("winston-json.jsonl", "d8966d47-1c46-447a-85e3-825fd82e57ea", "a03a20f0-5a8f-46e5-bbc8-3d7664baecb4", "A{roots} B{sampling} | A B A A B A A B B | :tools/call#9 ?:tools/list#5 A:tools/list#6 |  | A | 08:48:26.433 to 08:48:36.962")
 	f("winston-logstash.jsonl", "7f5dac05-4169-4003-aeed-f3953d630b86", "71ad85a2-5034-4cab-8323-baea40c7ab91", "A{roots} B{sampling} | A B A A B A A B B | :tools/call#9 ?:tools/list#5 A:tools/list#6 |  | A | no time")
 	f("winston-simple.log", "0ce9e158-6201-428c-a3ba-c62c47fbc8c9", "b2769d78-3311-416f-a51e-1eadd8074148", "A{roots} B{sampling} | A B A A B A A B B | :tools/call#9 ?:tools/list#5 A:tools/list#6 |  | A | no time")
@@ -217,7 +218,7 @@ func outcomeOf(e *event.Event) string {
 func TestFormsChecked(t *testing.T) {
 	real := map[string]string{
 		"python-basicconfig": "tools/python-basic.log", "python-asctime": "tools/python-asctime.log", "python-sse": "tools/python-sse-debug.log", "rich": "tools/python-rich-tty.log",
-		"structlog": "tools/python-structlog.log", "loguru": "tools/python-loguru.log", "console": "tools/ts-streamable.log", "winston-text": "tools/winston-simple.log",
+		"structlog": "tools/python-structlog.log", "loguru": "tools/python-loguru.log", "console": "tools/ts-streamable.log", "winston-text": "tools/winston-simple.log", "pino-pretty": "tools/pino-pretty.log",
 		"logback": "tools/java.log", "zap-console": "tools/zapdev.log", "zerolog-console": "tools/zerologconsole.log", "go-log": "tools/mcpgo-default.log", "fastmcp": "tools/fastmcp-plain.log",
 		"supergateway": "tools/supergateway-sse.log", "go-middleware": "tools/gosdk-middleware.log", "morgan-dev": "tools/morgan-iso.log",
 		"tracing": "tracing_plain.log", "haproxy": "haproxy.log", "uvicorn": "uvicorn.log", "clf": "nginx_custom.log", "nginx-error": "nginx_error.log",
