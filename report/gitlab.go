@@ -2,6 +2,8 @@ package report
 
 import (
 	"io"
+
+	"github.com/isodetect/isodetect/signals"
 )
 
 // GitLab writes the findings as a GitLab code quality report. What was not judged
@@ -12,7 +14,7 @@ func GitLab(w io.Writer, r *Report, to Target) error {
 		f := &r.Findings[i]
 		v := gitlabIssue{
 			Description: sentence(f.Summary), Check: f.Signal, Severity: gitlabSeverity(f),
-			Fingerprint: digest(32, f.Fingerprint, f.Occurrence),
+			Fingerprint: signals.Digest(32, f.Fingerprint, f.Occurrence),
 		}
 		v.Location.Lines.Begin = 1
 		if len(f.Evidence) > 0 {

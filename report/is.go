@@ -8,7 +8,7 @@ import (
 )
 
 // headlines are the words that a text report can begin with.
-var headlines = []string{"ISOLATION FAILURE", "BELOW THRESHOLD", "CLEAN", "INCONCLUSIVE", "INPUT ERROR", "## isodetect: ", "::error title=isodetect", "::warning title=isodetect", "::notice title=isodetect"}
+var headlines = []string{"ISOLATION FAILURE", "BELOW THRESHOLD", "CLEAN", "INCONCLUSIVE", "INPUT ERROR", "GATE FAILED", "## isodetect: ", "::error title=isodetect", "::warning title=isodetect", "::notice title=isodetect"}
 
 // Is reports whether a file that begins with head is a report of an earlier run.
 func Is(head []byte) bool {

@@ -68,7 +68,7 @@ func level(f *Finding) string {
 	switch {
 	case f.Fails:
 		return "error"
-	case f.Strength == "hazard", f.Rejected != "":
+	case f.Strength == "hazard", f.Rejected != "", f.Suppressed != "":
 		return "note"
 	}
 	return "warning"

@@ -31,6 +31,7 @@ func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 		out.Note(signals.NoteFallbackOwn, ev.At)
 		return
 	}
+	f.Told.Put(Hint{string(ev.RPC.ID), bound.ID}, true)
 	f.reportLog(m, bound, signals.Confirmed, "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)
 }
 
@@ -47,17 +48,31 @@ func fallbackSource(s string) bool {
 // logged judges an access-like log line: what the request asked and what the answer named.
 func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 	ev, d := m.Event, m.Domain
-	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || ev.Status >= 400 || mcp.NeedsNoSession(ev.RPC.Method) {
+	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || mcp.NeedsNoSession(ev.RPC.Method) {
 		return
 	}
 	live := d.Live(ev.Time, maxLive)
+	if ev.Status >= 400 {
+		if mcp.SessionBound(ev.RPC.Method) && d.CreationLines > 0 && len(live) >= 2 {
+			out.Judged(signals.FallbackResolution) // the occasion was there, and the server did right
+		}
+		return
+	}
 	if ev.Answered.State == event.Present {
 		p := m.Party
+		if ev.RPC.Method != "" && p.Birth.At == ev.At {
+			out.Note(signals.NoteImplicitSession, ev.At)
+			return
+		}
 		n, _ := f.Named.Get(p.ID)
 		if f.Named.Put(p.ID, n+1); n == 0 && ev.RPC.Method == "" {
 			return // its initialize
 		}
 		if !p.Born || len(without(live, p)) == 0 {
+			return
+		}
+		if told, _ := f.Told.Get(Hint{string(ev.RPC.ID), p.ID}); told && ev.RPC.ID != "" {
+			f.Told.Put(Hint{string(ev.RPC.ID), p.ID}, false)
 			return
 		}
 		out.Judged(signals.FallbackResolution)

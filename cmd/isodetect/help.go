@@ -67,7 +67,7 @@ func valuesOf(flag string) []string {
 	case "fail-on":
 		return []string{"confirmed", "probable", "possible", "hazard", "none"}
 	case "show":
-		return []string{"possible", "hazard", "rejected", "notes"}
+		return []string{"possible", "hazard", "rejected", "suppressed", "notes"}
 	case "assume":
 		return []string{scan.Multiplexed, scan.Pinned}
 	case "color":

@@ -68,12 +68,6 @@ func redacted(t []byte) bool {
 	return false
 }
 
-// traefik reports an access record of Traefik, whose headers are kept or dropped
-// by the configuration of the whole log.
-func (p *parser) traefik() bool {
-	return string(appendPath(p.rec.path[:0], p.rec.keys[slotTime])) == "startutc"
-}
-
 // liteLLMProbe: 22:20:43 - LiteLLM Proxy:INFO: file.py:123 - text [session_id=…].
 func liteLLMProbe(b []byte, _ int) bool {
 	return isDigit(b[0]) && bytes.Contains(b[:min(len(b), 40)], []byte(" - LiteLLM"))

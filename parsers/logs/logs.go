@@ -15,7 +15,7 @@ import (
 func Formats() []source.Format {
 	return []source.Format{
 		{
-			Name: "native", Title: "native isodetect events, one JSON object a line", Checked: "docs",
+			Name: "native", Title: "native isodetect events, one JSON object a line", Checked: "real",
 			Carries: "all signals, as far as the server writes message events",
 			Sniff:   sniffNative, Open: open,
 		},

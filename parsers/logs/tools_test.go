@@ -221,6 +221,7 @@ func TestFormsChecked(t *testing.T) {
 		"structlog": "tools/python-structlog.log", "loguru": "tools/python-loguru.log", "console": "tools/ts-streamable.log", "winston-text": "tools/winston-simple.log", "pino-pretty": "tools/pino-pretty.log",
 		"logback": "tools/java.log", "zap-console": "tools/zapdev.log", "zerolog-console": "tools/zerologconsole.log", "go-log": "tools/mcpgo-default.log", "fastmcp": "tools/fastmcp-plain.log",
 		"supergateway": "tools/supergateway-sse.log", "go-middleware": "tools/gosdk-middleware.log", "morgan-dev": "tools/morgan-iso.log",
+		"apache": "docs_apache.log", "envoy": "envoy.log", "haproxy-json": "docs_haproxy.jsonl", "envoy-json": "docs_envoy.jsonl", "traefik-json": "docs_traefik.jsonl",
 		"tracing": "tracing_plain.log", "haproxy": "haproxy.log", "uvicorn": "uvicorn.log", "clf": "nginx_custom.log", "nginx-error": "nginx_error.log",
 		"slog": "tools/gosdk-json.jsonl", "zap": "tools/zap.jsonl", "zerolog": "tools/zerolog.jsonl", "logrus": "tools/logrusjson.jsonl", "pino": "tools/pino.jsonl",
 		"pino-http": "tools/pino-http.jsonl", "winston": "tools/winston-json.jsonl", "bunyan": "tools/bunyan.jsonl", "python-json-logger": "tools/python-json.jsonl",
