@@ -32,6 +32,7 @@ func (s *State) logged(m *Moment) {
 	case event.Routed, event.CapsConsulted:
 		m.Party = s.logParty(m)
 		d.Legacy = true
+		s.delivered(m)
 	case event.ProcessStart:
 		for _, p := range d.Parties {
 			if p != nil && p.Live {
@@ -90,6 +91,22 @@ func (s *State) logParty(m *Moment) *Party {
 		return m.Domain.sessionOf(ev.Asked.ID, ev)
 	}
 	return nil
+}
+
+// delivered takes an answer that a log says was sent to a session: where that has
+// a request open under its id, this is its answer, whoever made it.
+func (s *State) delivered(m *Moment) {
+	ev := m.Event
+	if ev.Kind != event.Routed || ev.RPC.Kind != mcp.KindResult && ev.RPC.Kind != mcp.KindError {
+		return
+	}
+	if r := m.Party.openClient(ev.RPC.ID); r != nil {
+		m.Request = r
+		s.answer(m, r)
+	} else if r = m.Party.Recent(ev.RPC.ID); r != nil && r.Fate == Answered {
+		r.Extra++
+		m.Request, m.Extra = r, true
+	}
 }
 
 // created takes a creation line. Several lines about one session are one creation.
@@ -193,10 +210,13 @@ func (s *State) done(m *Moment) {
 	}
 	m.Request = r
 	switch ev.Outcome {
-	case event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled:
-		r.Answer, r.ErrorText, r.Code = mcp.KindResult, ev.RPC.ErrorText, ev.RPC.Code
-		if ev.Outcome != event.OutcomeOK {
-			r.Answer = mcp.KindError
+	case event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled, event.OutcomeEnded:
+		r.Answer, r.ErrorText, r.Code = mcp.KindError, ev.RPC.ErrorText, ev.RPC.Code
+		switch ev.Outcome {
+		case event.OutcomeOK:
+			r.Answer = mcp.KindResult
+		case event.OutcomeEnded: // with a result or an error
+			r.Answer = mcp.KindNone
 		}
 		if ev.Outcome == event.OutcomeCancelled {
 			r.Code = CodeRequestCancelled

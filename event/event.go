@@ -28,7 +28,7 @@ const (
 	SessionClosed   // Answered = the session
 	RequestDone     // a request line written at its end: Method, ID, Asked, Answered, Outcome, Status
 	CancelledBy     // Asked = the canceller (may be unknown), Answered = owner of the cancelled request ID
-	Routed          // a message of session Origin was sent to session Answered: Token or URI or ID
+	Routed          // a message of session Origin was sent to session Answered: Token or URI or, of an answer, ID; Resolution "broadcast" = to every open one
 	CapsConsulted   // Caps used at dispatch for session Answered
 	ProcessStart    // a process began: a new epoch of Domain
 	Stateless       // the server says that it keeps no sessions
@@ -65,12 +65,12 @@ type Event struct {
 	EventID    string // SSE id of a message
 	Bytes      int64  // body bytes of the response (Closed); -1 = not known
 	Note       string // free text for Gap, Unreadable, Endpoint
-	N          int    // a count (Unreadable)
+	N          int    // a count (Unreadable; Routed without Answered: to how many sessions)
 
 	RPC RPC // what a Message, or a log line about a message, carries
 
 	Origin     Session // Routed: the session whose handler produced the message
-	Resolution string  // SessionResolved: header, fallback, … in lower case
+	Resolution string  // SessionResolved: header, fallback, … in lower case; Routed: "broadcast", or empty
 	Outcome    Outcome // RequestDone
 
 	Excerpt string // the record or message as it stands, cut to MaxExcerpt at a rune boundary, unmasked
@@ -193,6 +193,7 @@ const (
 	OutcomeError
 	OutcomeCancelled
 	OutcomeDropped
+	OutcomeEnded // it is over; with what is not said
 )
 
 // Shape is a set of what a result looks like; one result may fit several.

@@ -117,6 +117,9 @@ func (f *Cancel) usual(r *correlate.Request) {
 		u.Errors++
 		return
 	}
+	if r.Answer == mcp.KindNone {
+		return // a log says that it is over, and not how
+	}
 	u.Results++
 	u.Fastest = min(u.Fastest, r.End.Time.To-r.Sent.Time.From)
 }

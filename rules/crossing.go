@@ -33,6 +33,9 @@ func (f *Crossing) Observe(m *correlate.Moment, out *Sink) {
 			f.answer(m, out)
 		}
 	}
+	if ev.Kind == event.Routed && (ev.RPC.Kind == mcp.KindResult || ev.RPC.Kind == mcp.KindError) {
+		f.delivered(m, out)
+	}
 	for _, r := range m.Ended {
 		if f.Rivals[r.Seq] == nil {
 			continue

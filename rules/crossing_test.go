@@ -154,3 +154,44 @@ func TestGot(t *testing.T) {
 	f("INV-209310", Got{})
 	f("", Got{})
 }
+
+// TestDelivered holds when an answer that a log says went to a session is foreign there.
+func TestDelivered(t *testing.T) {
+	f := func(name, want string, change func(a, b *correlate.Party, m *correlate.Moment)) {
+		t.Helper()
+		d, a, b := domain()
+		for _, p := range []*correlate.Party{a, b} {
+			p.Born, p.BornAt = true, at(1)
+		}
+		r := &correlate.Request{Seq: 1, Dir: event.ToServer, ID: mcp.NewID([]byte("7")), Method: mcp.ToolsCall, Party: a, Sent: ref(10)}
+		d.Index.Entries = map[correlate.Key][]*correlate.Request{correlate.IDKey(correlate.ByID, r.ID): {r}}
+		m := &correlate.Moment{Domain: d, Party: b, Event: &event.Event{Kind: event.Routed, Time: at(20), Dir: event.ToClient, Answered: event.Named(b.ID)}}
+		m.Event.RPC.Kind, m.Event.RPC.ID = mcp.KindResult, r.ID
+		change(a, b, m)
+		out := &Sink{Domain: d}
+		newCrossing(Options{}).Observe(m, out)
+		got := ""
+		for _, fd := range out.Findings {
+			got += fd.Strength.String()
+		}
+		if got != want {
+			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+	type P = *correlate.Party
+	f("by the log's word", "confirmed", func(_, _ P, _ *correlate.Moment) {})
+	f("by the relay's habit", "probable", func(_, _ P, m *correlate.Moment) { m.Event.Resolution = "broadcast" })
+	f("a second answer", "probable", func(_, b P, m *correlate.Moment) {
+		m.Request, m.Extra = &correlate.Request{ID: m.Event.RPC.ID, Party: b}, true
+	})
+	f("its own answer", "", func(_, b P, m *correlate.Moment) { m.Request = &correlate.Request{ID: m.Event.RPC.ID, Party: b} })
+	f("its birth is not in view", "", func(_, b P, _ *correlate.Moment) { b.Born = false })
+	f("another id", "", func(_, _ P, m *correlate.Moment) { m.Event.RPC.ID = mcp.NewID([]byte("8")) })
+	f("an id of another type", "", func(_, _ P, m *correlate.Moment) { m.Event.RPC.ID = mcp.StringID("7") })
+	f("nobody asked yet", "", func(_, _ P, m *correlate.Moment) { m.Event.Time = at(5) })
+	f("the answer of another line", "", func(a, _ P, m *correlate.Moment) {
+		r := m.Domain.Index.Find(correlate.IDKey(correlate.ByID, m.Event.RPC.ID))[0]
+		r.Fate, r.End = correlate.Answered, ref(15)
+		r.End.At.N = 3
+	})
+}

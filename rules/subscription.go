@@ -21,7 +21,9 @@ type Update struct {
 	URI  correlate.URI
 	Ref  correlate.Ref
 	Log  bool
-	Many bool // other sessions were live then
+	Best signals.Strength // that it may be reported with
+	If   string           // what that assumes
+	Many bool             // other sessions were live then
 }
 
 const maxUpdates = 1024
@@ -36,6 +38,9 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 			f.answered(r, m.Domain, out)
 		}
 	}
+	if ev.Kind == event.Routed && ev.N > 0 && p == nil && ev.RPC.URI != "" {
+		f.counted(m, out)
+	}
 	if !p.IsSession() || ev.RPC.URI == "" {
 		return
 	}
@@ -45,6 +50,7 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 	}
 	if log := ev.Exchange.N == 0 && delivers(ev, mcp.ResourceUpdated); wire || log {
 		u := Update{At: p, URI: correlate.NewURI(ev.RPC.URI), Log: log, Many: len(m.Domain.Live(ev.Time, 2)) > 1}
+		u.Best, u.If = broadcast(ev, signals.Confirmed)
 		u.Ref = correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
 		f.judge(u, m.Domain, false, out)
 	}
@@ -162,7 +168,7 @@ func (f *Subscription) report(u Update, subscribers []*correlate.Party, proof []
 	}
 	parties := candidates([]signals.Party{party(a, signals.Cause), party(b, signals.Victim)}, subscribers[1:])
 	out.Report(signals.Finding{
-		Signal: signals.SubscriptionBleed, Variant: variant, Strength: signals.Confirmed, Era: "legacy", Parties: parties,
+		Signal: signals.SubscriptionBleed, Variant: variant, Strength: u.Best, Assumption: u.If, Era: "legacy", Parties: parties,
 		URIs: []string{u.URI.Text}, Method: mcp.ResourceUpdated, First: u.Ref.Time.From, Last: u.Ref.Time.To,
 		Summary: fmt.Sprintf("an update of %s, to which %s subscribed, was delivered to %s, which did not", u.URI.Text, b.Alias, a.Alias),
 		Because: []string{

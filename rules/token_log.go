@@ -72,9 +72,10 @@ func (f *Token) loggedHolder(m *correlate.Moment) *correlate.Request {
 
 func (f *Token) reportLog(m *correlate.Moment, b *correlate.Request, why string, out *Sink) {
 	ev, a := m.Event, m.Party
+	st, assume := broadcast(ev, signals.Confirmed)
 	out.Judged(signals.TokenCollision)
 	out.Report(signals.Finding{
-		Signal: signals.TokenCollision, Variant: "log", Strength: signals.Confirmed, Era: "legacy",
+		Signal: signals.TokenCollision, Variant: "log", Strength: st, Assumption: assume, Era: "legacy",
 		Parties:    []signals.Party{party(a, signals.Cause), party(b.Party, signals.Victim)},
 		RequestIDs: ids(b), Tokens: tokens(ev.RPC.Token), Method: b.Method, Tool: b.Tool, First: ev.Time.From, Last: ev.Time.To,
 		Summary: fmt.Sprintf("the server sent progress for token %s of %s to %s", ev.RPC.Token, name(b.Party), name(a)),

@@ -21,7 +21,8 @@ var ResponseCrossing = &Signal{
 		{InHAR, "Two entries that overlap, same id; one body quotes the other's request, the other has status 0, an empty body, or an error. " +
 			"HARs that were paired by id after the fact (mcpsnoop, mcp-reticle) cannot show it (note paired_by_id)."},
 		{InWire, `Two "req" lines with one id before either is answered; the "body" or "sse" of one holds the other's content.`},
-		{InLog, "Request lines with session, id, start and end show ids in flight twice: the hazard. The crossing itself needs the content of answers."},
+		{InLog, "Request lines with session, id, start and end show ids in flight twice: the hazard. The crossing itself needs the content of answers, " +
+			"or a relay that says where it sends them: supergateway behind HTTP+SSE sends every answer to all open sessions."},
 		{InNative, "mcp.request.started and finished with isodetect.collision show the hazard; the crossing needs the content."},
 	},
 	LookAlike: []string{

@@ -18,7 +18,8 @@ var SubscriptionBleed = &Signal{
 		{InCapture, "notifications/resources/updated on a stream of a session without an accepted resources/subscribe for that URI or one above it."},
 		{InHAR, "The same inside response bodies. It needs only that the subscribe never happened, not an exact order."},
 		{InWire, `An "sse" line with notifications/resources/updated in an exchange of a session that sent no resources/subscribe for that URI.`},
-		{InLog, "Subscribe lines with session and URI and notify lines with target session and URI. Notify lines without a target show nothing."},
+		{InLog, "Subscribe lines with session and URI and notify lines with target session and URI. Notify lines without a target show nothing, " +
+			"or, where they count more receivers than the log shows as subscribed (go-sdk: subscriber_count), what is possible."},
 		{InNative, "mcp.subscription.delivered or mcp.message.sent with mcp.resource.uri to a session without mcp.subscription.added for it."},
 	},
 	LookAlike: []string{

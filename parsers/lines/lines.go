@@ -32,6 +32,7 @@ type Reader struct {
 	offset  int64
 	partial bool
 	began   bool
+	cr      bool // the lines end with CR alone
 }
 
 // New returns a Reader of in. Lines of more than limit bytes are skipped.
@@ -53,17 +54,22 @@ func (r *Reader) Partial() bool { return r.partial }
 // Read is how many bytes of the input have been given out as lines.
 func (r *Reader) Read() int64 { return r.base + int64(r.start) }
 
-// Next returns the next line without its line end (LF or CRLF) and without
+// Next returns the next line without its line end (LF, CRLF, or CR where the
+// first Block of the input holds no LF) and without
 // the runs of NUL bytes that a truncated log file begins or ends with. The line
 // is valid until the following call. It returns io.EOF at the end, ErrTooLong
 // for a line that was skipped, and otherwise the error of the input.
 func (r *Reader) Next() ([]byte, error) {
 	for scanned := 0; ; {
-		if i := bytes.IndexByte(r.buf[r.start+scanned:r.end], '\n'); i >= 0 {
+		if i := r.lineEnd(r.buf[r.start+scanned : r.end]); i >= 0 {
 			line := r.buf[r.start : r.start+scanned+i]
 			return r.take(line, len(line)+1, false)
 		}
 		scanned = r.end - r.start
+		if r.n == 0 && !r.cr && (r.eof || scanned >= Block) && r.onlyCR(scanned) {
+			scanned = 0
+			continue
+		}
 		if scanned > r.limit {
 			return nil, r.skip()
 		}
@@ -78,6 +84,21 @@ func (r *Reader) Next() ([]byte, error) {
 		}
 		r.fill()
 	}
+}
+
+// onlyCR reports, once no LF was found, whether the lines end with CR alone.
+func (r *Reader) onlyCR(unread int) bool {
+	k := bytes.IndexByte(r.buf[r.start:r.start+min(unread, Block)], '\r')
+	r.cr = k >= 0 && k+1 < unread
+	return r.cr
+}
+
+// lineEnd returns where the first line end stands, or -1.
+func (r *Reader) lineEnd(b []byte) int {
+	if r.cr {
+		return bytes.IndexAny(b, "\r\n")
+	}
+	return bytes.IndexByte(b, '\n')
 }
 
 // take gives out a line of which size bytes are used up.
@@ -112,7 +133,7 @@ func (r *Reader) skip() error {
 	r.partial, r.began = false, true
 	r.offset = r.Read()
 	for {
-		if i := bytes.IndexByte(r.buf[r.start:r.end], '\n'); i >= 0 {
+		if i := r.lineEnd(r.buf[r.start:r.end]); i >= 0 {
 			r.start += i + 1
 			return ErrTooLong
 		}

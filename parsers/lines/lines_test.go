@@ -51,6 +51,10 @@ func TestNext(t *testing.T) {
 	f("12345678\n123456789\nc\n", "1@0:12345678|2@9!|3@19:c")
 	f("c\n123456789", "1@0:c|2@2!")
 	f("\n\n", "1@0:|2@1:")
+	f("a\rb\rc", "1@0:a|2@2:b|3@4:c")
+	f("a\r\rb\r", "1@0:a|2@2:|3@3:b")
+	f("a\r", "1@0:a")
+	f("a\rb\nc\n", "1@0:a\rb|2@4:c") // a line that was written over
 }
 
 func TestNextLongLines(t *testing.T) {
@@ -62,6 +66,16 @@ func TestNextLongLines(t *testing.T) {
 	got = read(t, strings.NewReader("a\n"+long+"\nb\n"), Block)
 	if len(got) != 3 || got[1] != "2@2!" || got[2] != "3@"+strconv.Itoa(3+len(long))+":b" {
 		t.Errorf("a line over the limit is not skipped: %.60q", got)
+	}
+}
+
+// TestNextCR holds that lines that end with CR alone are told by the first block.
+func TestNextCR(t *testing.T) {
+	long := strings.Repeat("x", Block)
+	for _, first := range []string{"a", long[:Block-2], long[:Block-1]} {
+		if got := read(t, strings.NewReader(first+"\r"+long+"\rb"), 2*Block); len(got) != 3 || !strings.HasSuffix(got[2], ":b") {
+			t.Errorf("%d bytes and CR: %d lines, the last is %.20q", len(first), len(got), got[len(got)-1])
+		}
 	}
 }
 
@@ -83,9 +97,14 @@ func TestNextError(t *testing.T) {
 
 func FuzzNext(f *testing.F) {
 	f.Add([]byte("a\r\n\x00\x00b\n\nccccccccccc\nd"))
+	f.Add([]byte("a\r\rccccccccccccc\rd\r"))
 	f.Fuzz(func(t *testing.T, in []byte) {
 		var n, last int64
-		r := New(iotest.HalfReader(bytes.NewReader(in)), 10)
+		limit := 10
+		if bytes.IndexByte(in, '\n') < 0 {
+			limit = Block // whether lines end with CR is told by the first Block
+		}
+		r := New(iotest.HalfReader(bytes.NewReader(in)), limit)
 		for {
 			line, err := r.Next()
 			if err == io.EOF {
@@ -100,8 +119,12 @@ func FuzzNext(f *testing.F) {
 			}
 			last = r.Offset()
 		}
-		want := int64(bytes.Count(in, []byte("\n")))
-		if len(in) > 0 && in[len(in)-1] != '\n' {
+		end := byte('\n')
+		if k := bytes.IndexByte(in, '\r'); k >= 0 && k+1 < len(in) && bytes.IndexByte(in, '\n') < 0 {
+			end = '\r'
+		}
+		want := int64(bytes.Count(in, []byte{end}))
+		if len(in) > 0 && in[len(in)-1] != end {
 			want++
 		}
 		if n != want || r.Read() != int64(len(in)) {

@@ -37,6 +37,9 @@ func (p *parser) access() bool {
 		e.Outcome = event.OutcomeError
 	}
 	p.dump(e)
+	if !r.has(slotAsked) && !r.has(slotMCPSession) {
+		p.querySession(r.text(r.get(slotPath)))
+	}
 	p.parties(e)
 	p.client(e)
 	if len(r.bodies) > 0 {
@@ -59,10 +62,10 @@ func (p *parser) access() bool {
 	return true
 }
 
-// dump reads a dump of request headers (pino-http, Caddy), and a line of Traefik, which
+// dump reads a dump of request headers (pino-http, Caddy, Kong), and a line of Traefik, which
 // has a key for each header that came. A dump without the session header says that
 // there was none, but only once this file has shown that the header is logged where
-// it is: a redacted header would be missing too.
+// it is: a header that is dropped or redacted would be missing too.
 func (p *parser) dump(e *event.Event) {
 	r := &p.rec
 	traefik := string(appendPath(r.path[:0], r.keys[slotStatus])) == "downstreamstatus"
@@ -93,7 +96,7 @@ func (p *parser) done() bool {
 	}
 	switch {
 	case outcome && len(p.methodName()) > 0: // mcp.request of mcp-go
-	case s.any(wDone|wFailed) && s.any(wTool|wCall|wRPC|wRequest|wMCP):
+	case s.any(wDone|wSucceeded|wFailed) && s.any(wTool|wCall|wRPC|wRequest|wMCP):
 	default:
 		return false
 	}
@@ -107,8 +110,10 @@ func (p *parser) done() bool {
 	}
 	if s.any(wFailed) {
 		e.Outcome = event.OutcomeError
-	} else if s.any(wDone) {
+	} else if s.any(wSucceeded) {
 		e.Outcome = event.OutcomeOK
+	} else if s.any(wDone) {
+		e.Outcome = event.OutcomeEnded
 	}
 	p.outcome(e)
 	if e.RPC.ID == "" && e.Answered.State == event.Unknown && e.Asked.State == event.Unknown {
@@ -126,6 +131,9 @@ func (p *parser) outcome(e *event.Event) {
 			e.RPC.ErrorText = mcp.Cut(string(mustCut(t, 2048)), 1024)
 		}
 	}
+	if c, ok := mcp.Number(r.text(r.get(slotErrorCode))); ok && c != 0 && c > -1e9 && c < 1e9 && r.has(slotErrorCode) {
+		e.Outcome, e.RPC.Code = event.OutcomeError, int(c)
+	}
 	switch string(r.text(r.get(slotOutcome))) {
 	case "ok", "success", "succeeded":
 		e.Outcome = event.OutcomeOK
@@ -135,5 +143,7 @@ func (p *parser) outcome(e *event.Event) {
 		e.Outcome = event.OutcomeCancelled
 	case "dropped":
 		e.Outcome = event.OutcomeDropped
+	case "ended":
+		e.Outcome = event.OutcomeEnded
 	}
 }

@@ -136,10 +136,14 @@ func (p *parser) routed() bool {
 	default:
 		e.Answered = p.claimed()
 	}
+	n := 0
 	if e.Answered.State != event.Present && e.Origin.State != event.Present {
-		return true
+		if n = p.recipients(); n == 0 || !update {
+			return true
+		}
 	}
 	q := p.emit(event.Routed)
+	q.N = n
 	q.Dir, q.Answered, q.Origin = event.ToClient, e.Answered, e.Origin
 	q.RPC.Kind = mcp.KindNotification
 	switch {
@@ -152,6 +156,15 @@ func (p *parser) routed() bool {
 	}
 	p.subject(q)
 	return true
+}
+
+// recipients is to how many sessions a line says that something was sent; 0 = it does not say.
+func (p *parser) recipients() int {
+	n, ok := mcp.Number(p.rec.text(p.rec.get(slotRecipients)))
+	if !ok || n < 1 || n > 1e9 {
+		return 0
+	}
+	return int(n)
 }
 
 // capsConsulted reads the set of capabilities that a dispatch line says was looked at.

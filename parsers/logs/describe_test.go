@@ -98,7 +98,7 @@ func describe(e *event.Event) string {
 		add("era", e.RPC.Era.String())
 	}
 	if e.Outcome != event.OutcomeUnknown {
-		add("outcome", [...]string{"", "ok", "error", "cancelled", "dropped"}[e.Outcome])
+		add("outcome", [...]string{"", "ok", "error", "cancelled", "dropped", "ended"}[e.Outcome])
 	}
 	add("http", e.HTTPMethod)
 	if e.Status != 0 {

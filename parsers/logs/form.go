@@ -5,7 +5,6 @@ import (
 	"math"
 
 	"github.com/isodetect/isodetect/event"
-	"github.com/isodetect/isodetect/parsers/source"
 )
 
 // verdict is what a form or a template makes of a line.
@@ -36,30 +35,15 @@ var textForms = [...]textForm{
 	{"envoy", "Envoy and Istio access log, text", "what the operator added: session headers, method, id; start and end", "real", envoyProbe, readEnvoy},
 	{"alb", "AWS Application Load Balancer access log", "session of HTTP+SSE in the query", "docs", albProbe, readALB},
 	{"uvicorn", "uvicorn access line, also under gunicorn", "session of HTTP+SSE in the query, status", "real", uvicornProbe, readUvicorn},
-	{"clf", "nginx, Apache, Traefik, gunicorn, hypercorn and morgan: common log format with fields behind it", "what the operator added: session headers, method, id", "real", clfProbe, readCLF},
-	{"morgan-dev", "morgan dev and tiny", "session of HTTP+SSE in the query", "docs", morganProbe, readMorgan},
+	{"clf", "nginx, gunicorn, hypercorn and morgan: common log format with fields behind it", "what the operator added: session headers, method, id", "real", clfProbe, readCLF},
+	{"morgan-dev", "morgan dev and tiny, or a format of its tokens", "session of HTTP+SSE in the query; what the operator added", "real", morganProbe, readMorgan},
 	{"vscode", "VS Code MCP output", "messages with their direction; no session", "docs", vscodeProbe, readVSCode},
 	{"claude-desktop", "Claude Desktop MCP log", "messages with their direction; no session", "docs", desktopProbe, readDesktop},
-	{"supergateway", "supergateway", "messages with their session, answers to all of them", "docs", supergatewayProbe, readSupergateway},
+	{"supergateway", "supergateway", "behind HTTP+SSE messages with their session, and answers to all open ones", "real", supergatewayProbe, readSupergateway},
 	{"go-middleware", "go-sdk logging middleware of its examples", "session, method, outcome", "real", goMiddlewareProbe, readGoMiddleware},
-	{"fastmcp", "fastmcp logging middleware", "methods", "docs", fastmcpProbe, readFastmcp},
+	{"fastmcp", "fastmcp logging middleware", "methods", "real", fastmcpProbe, readFastmcp},
+	{"litellm-text", "LiteLLM, text", "nothing: its session_id is none of MCP", "docs", liteLLMProbe, readNothing},
 	{"nginx-error", "nginx error log", "nothing", "real", nginxErrorProbe, readNothing},
-}
-
-// Forms lists the forms of text that are told apart, in no order that matters.
-func Forms() []source.Form {
-	out := []source.Form{
-		{Name: "rich", Title: "rich console of python-sdk and fastmcp, also folded at 80 columns and on a terminal", Checked: "real", Carries: "sessions made and ended, methods"},
-		{Name: "python", Title: "python-sdk and fastmcp through logging, structlog, loguru, python-json-logger", Checked: "docs", Carries: "sessions made and ended, methods, ids of cancelled requests, session_resolved"},
-		{Name: "console", Title: "console.log and util.inspect of the TypeScript examples, mcp-use", Checked: "docs", Carries: "sessions with their capabilities, requests without a session"},
-		{Name: "dotnet", Title: "two-line console of .NET (csharp-sdk)", Checked: "docs", Carries: "methods, cancelled ids, server requests with their session"},
-		{Name: "java", Title: "logback and Spring Boot (java-sdk, Spring AI)", Checked: "docs", Carries: "capabilities, methods and ids, subscriptions with their session"},
-	}
-	for i := range textForms {
-		f := &textForms[i]
-		out = append(out, source.Form{Name: f.name, Title: f.title, Checked: f.checked, Carries: f.yields})
-	}
-	return out
 }
 
 // formState is what the reading of text keeps between lines. None of it is about sessions
@@ -99,7 +83,7 @@ func (s *formState) begin(line []byte) {
 
 // readText takes a line apart that is no JSON object.
 func (p *parser) readText(b []byte) bool {
-	if len(b) > maxText || wrapped(b) {
+	if b = systemd(b); len(b) > maxText || wrapped(b) {
 		return false
 	}
 	s := &p.forms

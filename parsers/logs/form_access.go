@@ -218,7 +218,7 @@ func (s *formState) doubled() bool {
 }
 
 // startKey moves the time of a JSON access line whose stamp is by its name the
-// start to the end of the request: Envoy counts the duration in ms, Traefik in ns.
+// start to the end of the request: Envoy and Kong count the duration in ms, Traefik in ns.
 func (p *parser) startKey(e *event.Event) {
 	r := &p.rec
 	if e.Time.To == 0 || !r.has(slotTime) {
@@ -226,7 +226,7 @@ func (p *parser) startKey(e *event.Event) {
 	}
 	unit := 0.0
 	switch path := appendPath(r.path[:0], r.keys[slotTime]); string(path) {
-	case "starttime":
+	case "starttime", "startedat":
 		unit = 1e6
 	case "startutc":
 		unit = 1

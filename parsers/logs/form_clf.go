@@ -140,13 +140,26 @@ func readALB(p *parser, b []byte) verdict {
 	return p.accessLine(&a, words[8])
 }
 
-// morganProbe: POST /mcp 200 1.705 ms - 2, without a time.
+// morganProbe: POST /mcp 200 1.705 ms - 2, without a time or with :date[iso] in front.
 func morganProbe(b []byte, quote int) bool {
+	b = b[morganDate(b):]
 	k := bytes.IndexByte(b[:min(len(b), 8)], ' ')
 	return k > 2 && verb(b[:k]) && len(b) > k+1 && b[k+1] == '/'
 }
 
+// morganDate is the length of the date in front, with its blank.
+func morganDate(b []byte) int {
+	if len(b) > 25 && b[10] == 'T' && b[23] == 'Z' && b[24] == ' ' && isDigit(b[0]) {
+		return 25
+	}
+	return 0
+}
+
 func readMorgan(p *parser, b []byte) verdict {
+	if n := morganDate(b); n > 0 {
+		p.rec.set(slotTime, nil, value{b[:n-1], formBare})
+		b = b[n:]
+	}
 	words := bytes.Fields(mustCut(b, 4096))
 	if len(words) < 3 || len(words[2]) != 3 || !digits(words[2], 0, 3) {
 		return unclaimed

@@ -32,9 +32,20 @@ func dotnetBegins(_ *parser, q *pending, line []byte) bool {
 	}
 	q.buf = append(q.buf, line[:at]...)
 	q.buf = append(q.buf, dotnetLevel(rest[:4])...)
-	q.buf = append(append(q.buf, ' '), rest[6:bytes.IndexByte(rest, '[')]...)
-	q.buf = append(q.buf, ":"...)
+	category := rest[6:bytes.IndexByte(rest, '[')]
+	q.buf = append(append(append(q.buf, " ["...), category[max(0, len(category)-maxCategory):]...), ']')
 	return true
+}
+
+// maxCategory is how much of a logger's name is kept, as what stands in brackets in front of a message.
+const maxCategory = 76
+
+// systemd returns a line without the <6> that the systemd console of .NET puts in front.
+func systemd(b []byte) []byte {
+	if len(b) > 4 && b[0] == '<' && isDigit(b[1]) && b[2] == '>' && b[3] >= 'A' {
+		return b[3:]
+	}
+	return b
 }
 
 func dotnetLevel(w []byte) string {

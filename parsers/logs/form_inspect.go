@@ -78,6 +78,7 @@ func inspectWhole(q *pending) []byte {
 type inspect struct {
 	in, out []byte
 	i       int
+	cut     int // values that were not printed
 }
 
 const maxInspect = 64
@@ -119,10 +120,13 @@ func (j *inspect) placeholder() bool {
 		return false
 	}
 	j.i += end + 1
+	j.cut++
 	return true
 }
 
 // members writes an object or an array, without the members that were not printed.
+// Capabilities of which not all were printed are left out as a whole: read as a
+// set, they would say that the others were not declared.
 func (j *inspect) members(open, closing byte, depth int) bool {
 	j.i++
 	j.out = append(j.out, open)
@@ -156,9 +160,12 @@ func (j *inspect) members(open, closing byte, depth int) bool {
 				return false
 			}
 		}
-		before := len(j.out)
+		before, cut := len(j.out), j.cut
 		if !j.value(depth + 1) {
 			return false
+		}
+		if j.cut > cut && bytes.HasSuffix(j.out[at:before], []byte(`"capabilities":`)) {
+			keep = false
 		}
 		if len(j.out) == before || !keep {
 			j.out = j.out[:at]

@@ -7,15 +7,20 @@ import (
 	"github.com/isodetect/isodetect/mcp"
 )
 
-// The messages of java-sdk and Spring AI (FORMATS A9, from documentation), behind
-// the prefixes of logback and Spring Boot.
+// The messages of java-sdk and Spring AI (FORMATS A9, checked against java-sdk 2.0),
+// behind the prefixes of logback and Spring Boot. No line says which session an
+// initialize made.
 
 var javaTemplates = []template{
 	{begins: "Client initialize request - Protocol: ", read: javaInitialize},
 	{begins: "Session ", holds: "ubscribed ", read: javaSubscribed, pairs: true},
+	{begins: "Received JSON message: {", read: javaReceived},
+	{begins: "No handler registered for ", read: nothingMore},
 	{begins: "Received request: JSONRPCRequest[", read: javaRequest},
 	{begins: "Received notification: JSONRPCNotification[", read: javaNotification},
 	{begins: "Received response: JSONRPCResponse[", read: nothingMore},
+	{begins: "Streamable session transport ", read: nothingMore}, // of one request: no session begins with it
+	{begins: "Successfully completed async context for session ", read: nothingMore},
 	{begins: "Handling GET request for session: ", read: nothingMore},
 	{begins: "Message sent to session ", read: nothingMore},
 	{begins: "Unexpected response for unknown id ", read: nothingMore},
@@ -42,6 +47,13 @@ func javaInitialize(p *parser, rest []byte) verdict {
 	if raw, ok := javaRecord(nil, info); ok {
 		e.RPC.ClientInfo = p.implementation(raw)
 	}
+	return silent
+}
+
+// javaReceived reads the body of a POST at DEBUG. Whose it is does not show.
+func javaReceived(p *parser, _ []byte) verdict {
+	p.mcp = true
+	p.bodyOf(p.msg, event.ToServer)
 	return silent
 }
 

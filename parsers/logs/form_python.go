@@ -2,7 +2,6 @@ package logs
 
 import (
 	"bytes"
-	"strconv"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/mcp"
@@ -16,15 +15,29 @@ type pythonState struct {
 	fresh   string // a session that was created and has not been answered for yet
 	many    bool   // there are several, so that it is not known whose answer comes next
 	refused string // one whose first request the access log shows as refused
+	post    ssePost
 }
 
 var pythonTemplates = []template{
 	{begins: "Created new transport with session ID: ", read: pythonCreated},
 	{begins: "Created new session with ID: ", read: pythonSSECreated},
+	{begins: "Parsed session ID: ", read: pythonSSEParsed},
+	{begins: "Sending message via SSE: SessionMessage(message=", read: pythonSSESends},
+	{begins: "Received request without session_id", read: pythonSSEWithout},
+	{begins: "Received invalid session ID: ", read: pythonSSEWithout},
+	{begins: "Could not find session for ID: ", read: pythonSSEUnknown},
+	{begins: "Rejecting message for session ", read: pythonSSERejected},
+	{begins: "Client session disconnected ", read: pythonSSEDisconnected},
+	{begins: "Validated client message: ", read: nothingMore},          // the same as "Received JSON"
+	{begins: "Sending session message to writer: ", read: nothingMore}, // once more
+	{begins: "Sent endpoint event: ", read: nothingMore},               // the session that was just created
 	{begins: "StreamableHTTP session manager started", read: pythonStarted},
 	{begins: "Processing request of type ", read: pythonType},
 	{begins: "Dispatching ", holds: " of type ", read: nothingMore}, // follows "Processing"
 	{begins: "Request ", holds: " cancelled - duplicate response suppressed", read: pythonCancelled},
+	{begins: "Session ", holds: " crashed", read: pythonEnded},
+	{begins: "Session ", holds: " idle timeout", read: pythonEnded},
+	{begins: "Cleaning up crashed session ", read: pythonGone},
 	{begins: "Terminating session: ", read: pythonTerminating},
 	{begins: "Rejected request with unknown or expired session ID: ", read: pythonUnknown},
 	{begins: "Rejecting request for session ", read: nothingMore},
@@ -42,11 +55,16 @@ var pythonTemplates = []template{
 // a header, also for those that it then answers with 400 (WIRE, TS 4). Such a
 // creation is no initialize.
 func pythonCreated(p *parser, rest []byte) verdict {
+	id := firstWord(rest)
+	if len(id) < 8 {
+		return silent
+	}
 	s := &p.forms.told.python
 	s.many = s.fresh != ""
-	s.fresh = p.name(firstWord(rest))
+	s.fresh = p.name(id)
 	p.mcp = true
-	return filled
+	p.sessionCreated(event.Named(s.fresh))
+	return silent
 }
 
 // refusedCreation looks at the first answer behind a creation.
@@ -61,29 +79,21 @@ func (p *parser) refusedCreation(method, status []byte) {
 	s.fresh, s.many = "", false
 }
 
+// loggedAccess looks at an access line of uvicorn that a logger wrote into a record of its own.
+func (p *parser) loggedAccess() {
+	if p.forms.told.python.fresh == "" || p.rec.textual || !uvicornProbe(p.msg, bytes.IndexByte(p.msg, '"')) {
+		return
+	}
+	if a, ok := splitAccess(p.msg); ok {
+		if status, _, _ := bytes.Cut(bytes.TrimSpace(a.post), []byte(" ")); digits(status, 0, 3) {
+			p.refusedCreation(a.method, status)
+		}
+	}
+}
+
 // pythonRefused takes a creation back.
 func (p *parser) pythonRefused(id string) {
 	p.emit(event.SessionClosed).Answered = event.Named(id)
-}
-
-// pythonSSECreated folds the two spellings of one id of the SSE transport: the log
-// prints a UUID, the URL carries its 32 digits.
-func pythonSSECreated(p *parser, rest []byte) verdict {
-	id := firstWord(rest)
-	if len(id) != 36 || !idShape(id) {
-		return unclaimed
-	}
-	var hex [32]byte
-	n := 0
-	for _, c := range id {
-		if c != '-' {
-			hex[n] = c | 0x20
-			n++
-		}
-	}
-	p.mcp = true
-	p.sessionCreated(event.Named(p.name(hex[:])))
-	return silent
 }
 
 func pythonStateless(p *parser, _ []byte) verdict {
@@ -153,6 +163,21 @@ func pythonTerminating(p *parser, rest []byte) verdict {
 	return silent
 }
 
+// pythonEnded reads "ID crashed", in mcp up to 1.26 with the error behind it, and "ID idle timeout".
+func pythonEnded(p *parser, rest []byte) verdict {
+	id, tail, _ := bytes.Cut(rest, []byte(" "))
+	if len(id) < 8 || !bytes.HasPrefix(tail, []byte("crashed")) && !bytes.HasPrefix(tail, []byte("idle timeout")) {
+		return unclaimed
+	}
+	return pythonGone(p, id)
+}
+
+func pythonGone(p *parser, rest []byte) verdict {
+	p.mcp = true
+	p.emit(event.SessionClosed).Answered = event.Named(p.name(firstWord(rest)))
+	return silent
+}
+
 // pythonUnknown reads the refusal of a session that is not there (any more).
 func pythonUnknown(p *parser, rest []byte) verdict {
 	id := firstWord(rest)
@@ -166,55 +191,6 @@ func pythonUnknown(p *parser, rest []byte) verdict {
 		e.Asked = event.Session{}
 	}
 	return silent
-}
-
-// pythonReceived reads the body of a POST of the SSE transport, printed as Python
-// bytes. Its session stands in another line, between which others may come.
-func pythonReceived(p *parser, rest []byte) verdict {
-	if len(rest) < 3 || rest[0] != '\'' && rest[0] != '"' || rest[len(rest)-1] != rest[0] {
-		return silent
-	}
-	body, ok := pythonBytes(rest[1 : len(rest)-1])
-	if !ok {
-		return silent
-	}
-	p.mcp = true
-	p.bodyOf(body, event.ToServer)
-	return silent
-}
-
-// pythonBytes undoes the escapes of a bytes literal.
-func pythonBytes(b []byte) (out []byte, ok bool) {
-	for i := 0; i < len(b); i++ {
-		if b[i] != '\\' {
-			out = append(out, b[i])
-			continue
-		}
-		if i++; i >= len(b) {
-			return nil, false
-		}
-		switch c := b[i]; c {
-		case 'n':
-			out = append(out, '\n')
-		case 'r':
-			out = append(out, '\r')
-		case 't':
-			out = append(out, '\t')
-		case 'x':
-			if i+2 >= len(b) {
-				return nil, false
-			}
-			v, err := strconv.ParseUint(string(b[i+1:i+3]), 16, 8)
-			if err != nil {
-				return nil, false
-			}
-			out = append(out, byte(v))
-			i += 2
-		default:
-			out = append(out, c)
-		}
-	}
-	return out, true
 }
 
 // forgeAdded reads the registry of IBM context-forge (FORMATS §3).
@@ -240,15 +216,31 @@ func forgeCapabilities(p *parser, rest []byte) verdict {
 	return silent
 }
 
-// fastmcpProbe: … event=request_start method=tools/call source=client … payload=….
+// fastmcpProbe: … event=request_start method=tools/call source=client … payload=…,
+// or the same keys as one object.
 func fastmcpProbe(b []byte, quote int) bool {
+	if quote > 0 && b[quote-1] == '{' && bytes.HasPrefix(b[quote:], []byte(fastmcpObject)) {
+		return true
+	}
 	k := bytes.IndexByte(b[:min(len(b), 160)], '=')
 	return k >= 5 && string(b[k-5:k]) == "event" && (bytes.HasPrefix(b[k+1:], []byte("request_")) || bytes.HasPrefix(b[k+1:], []byte("notification_")))
 }
 
+const fastmcpObject = `"event": "`
+
 // readFastmcp reads the line up to payload and error, which are not quoted and hold
 // what a client sent.
 func readFastmcp(p *parser, b []byte) verdict {
+	if k := bytes.Index(b[:min(len(b), 160)], []byte("{"+fastmcpObject)); k >= 0 {
+		tail := b[k+len("{"+fastmcpObject):]
+		if !bytes.HasPrefix(tail, []byte("request_")) && !bytes.HasPrefix(tail, []byte("notification_")) {
+			return unclaimed
+		}
+		if p.rec.prefix(b[:k], p.opt.AssumeUTCOffset) < k || !p.rec.readJSON(b[k:]) || p.rec.native {
+			return silent
+		}
+		return filled
+	}
 	for _, free := range [...]string{" payload=", " error="} {
 		if k := bytes.Index(b, []byte(free)); k >= 0 {
 			b = b[:k]

@@ -245,6 +245,8 @@ func TestInspect(t *testing.T) {
 	}
 	f(`{ a: 'x', 'b-c': "it's", d: `+"`q`"+` }`, `{"a":"x","b-c":"it's","d":"q"}`)
 	f(`{ a: [Object], b: [Array], c: 1 }`, `{"c":1}`)
+	f(`{ clientInfo: { name: 'x' }, capabilities: { roots: [Object], sampling: {} } }`, `{"clientInfo":{"name":"x"}}`)
+	f(`{ capabilities: { sampling: {} }, x: [Object] }`, `{"capabilities":{"sampling":{}}}`)
 	f(`{ a: undefined, b: null, c: -0, d: 12n, e: 1.5e3 }`, `{"a":null,"b":null,"c":-0,"d":12,"e":1.5e3}`)
 	f(`{ a: [ 1, 2, ... 3 more items ], [length]: 5, [Symbol(x)]: 1 }`, `{"a":[1,2]}`)
 	f("{\n  a: 'one' +\n    'two'\n}", `{"a":"onetwo"}`)
@@ -351,4 +353,40 @@ func FuzzInspect(f *testing.F) {
 			t.Fatalf("%q gives %q", b, j.out)
 		}
 	})
+}
+
+// TestPythonPosts holds that a body at DEBUG belongs to the session whose POST it
+// is, and to none where that cannot be told.
+func TestPythonPosts(t *testing.T) {
+	f := func(lines, want string) {
+		t.Helper()
+		log := ""
+		for _, l := range strings.Split(lines, " ") {
+			switch l {
+			case "A", "B":
+				log += "DEBUG:mcp.server.sse:Parsed session ID: " + map[string]string{"A": idB, "B": "c3b8a1d2-e4f5-4a6b-9c7d-0e1f2a3b4c5d"}[l] + "\n"
+			case "lost":
+				log += "WARNING:mcp.server.sse:Could not find session for ID: " + idB + "\n"
+			default:
+				log += `DEBUG:mcp.server.sse:Received JSON: b'{"jsonrpc":"2.0","id":` + l + `,"method":"ping"}'` + "\n"
+			}
+		}
+		got := ""
+		for _, e := range strings.Split(logOf(t, log), " | ") {
+			if _, e, is := strings.Cut(e, " message "); is {
+				id, _, _ := strings.Cut(e, "dir=")
+				got += strings.NewReplacer("answered="+idA+" ", "A", "answered=c3b8a1d2e4f54a6b9c7d0e1f2a3b4c5d ", "B").Replace(id) + e[strings.Index(e, "id=")+3:] + " "
+			}
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("%s gives %q, want %q", lines, got, want)
+		}
+	}
+	f("A 1 B 2", "A1 B2")
+	f("A A 1 2", "A1 A2")
+	f("A B 1 2 A 3", "1 2 A3")
+	f("A B 1 A 2 3 B 4", "1 2 3 B4")
+	f("1", "1")
+	f("A lost B 1", "B1")
+	f("A lost 1", "1")
 }

@@ -57,6 +57,7 @@ const (
 // joinKinds holds the kinds in the order in which they are tried.
 var joinKinds = [...]joinKind{
 	{"rich", richBegins, richMore, joinedText},
+	{"pino", pinoBegins, pinoMore, pinoWhole},
 	{"inspect", inspectBegins, inspectMore, inspectWhole},
 	{"tracing", prettyBegins, prettyMore, joinedText},
 	{"dotnet", dotnetBegins, dotnetMore, joinedText},

@@ -105,7 +105,7 @@ const maxNested = 5
 // at. An object that is itself the value (an id of Go, a set of capabilities) is kept whole.
 func descends(s slot) bool {
 	switch s {
-	case slotNone, slotRequestID, slotRPCID, slotID, slotCaps, slotCapsConsulted, slotCancelID, slotToken, slotRPCMethod, slotMethod:
+	case slotNone, slotRequestID, slotRPCID, slotID, slotCaps, slotCapsConsulted, slotCancelID, slotToken, slotRPCMethod, slotMethod, slotVendor, slotSuccess:
 		return false
 	}
 	return true

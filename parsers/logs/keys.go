@@ -83,6 +83,9 @@ const (
 	slotSeq
 	slotStream
 	slotLog
+	slotVendor // a key that one gateway alone writes
+	slotSuccess
+	slotRecipients // how many sessions something was sent to
 
 	slots
 )
@@ -94,9 +97,9 @@ var keySlots = func() map[string]slot {
 		slotThrough: {"fields", "context", "ctx", "data", "meta", "metadata", "attributes", "attrs", "labels", "extra", "record", "details", "properties", "state"},
 		slotInside: {"mcp", "rpc", "jsonrpcrequest", "req", "reqheaders", "res", "resheaders", "request", "requestheaders", "response", "responseheaders",
 			"resp", "respheaders", "http", "httprequest", "httpresponse", "process", "service", "serviceinstance", "k8s", "k8spod", "kubernetes",
-			"clientinfo", "network", "isodetect", "mcpclient"},
+			"clientinfo", "network", "isodetect", "mcpclient", "latencies"},
 
-		slotTime: {"time", "ts", "timestamp", "asctime", "t", "datetime", "date", "eventtime", "msec", "startutc", "starttime"},
+		slotTime: {"time", "ts", "timestamp", "asctime", "t", "datetime", "date", "eventtime", "msec", "startutc", "starttime", "startedat", "timetimestamp"},
 		// The path of @timestamp is "timestamp".
 		slotMessage:  {"msg", "message", "shortmessage"},
 		slotEvent:    {"event", "eventname", "evt", "eventtype"},
@@ -145,11 +148,11 @@ var keySlots = func() map[string]slot {
 		slotToken:      {"progresstoken", "mcpprogresstoken", "isodetectprogresstoken"},
 		slotBareToken:  {"token"},
 		slotTokenType:  {"isodetectprogresstokentype"},
-		slotURI:        {"uri", "resourceuri", "mcpresourceuri", "resource"},
+		slotURI:        {"uri", "resourceuri", "mcpresourceuri", "resource", "resourcereaduri"},
 		slotKind:       {"kind", "rpckind", "messagekind", "messagetype", "mcpkind", "isodetectrpckind"},
 		slotType:       {"type"},
 		slotDirection:  {"direction", "dir"},
-		slotTool:       {"tool", "toolname", "mcptool", "mcptoolname", "genaitoolname"},
+		slotTool:       {"tool", "toolname", "mcptool", "mcptoolname", "genaitoolname", "toolcallname"},
 		slotReason:     {"reason", "cancelreason"},
 		slotStreamKind: {"isodetectstreamkind", "stream"},
 
@@ -165,24 +168,27 @@ var keySlots = func() map[string]slot {
 			"httpresponsestatus", "httpresponsestatuscode", "downstreamstatus", "responsecode"},
 		slotOutcome:   {"outcome", "isodetectoutcome", "result"},
 		slotError:     {"error", "err", "rpcerror", "errormessage", "errmessage", "errormsg", "errortype"},
-		slotErrorCode: {"errorcode", "rpcerrorcode", "errcode", "rpcresponsestatuscode"},
+		slotErrorCode: {"errorcode", "rpcerrorcode", "errcode", "rpcresponsestatuscode", "mcperrorcode"},
 		slotDuration: {"duration", "durationms", "durations", "responsetime", "responsetimems", "elapsed", "elapsedms", "latency", "latencyms", "rt",
-			"took", "ms", "isodetectdurationms"},
+			"took", "ms", "isodetectdurationms", "latenciesrequest"},
 		slotPath:      {"path", "url", "requrl", "requestpath", "requesturi", "requesturl", "urlpath", "httppath", "httptarget", "httpurl"},
 		slotEndUser:   {"enduserid"},
 		slotRemote:    {"remote", "remoteaddr", "remoteaddress", "clientaddress", "clientaddr", "clientip", "reqremoteaddress"},
-		slotUserAgent: {"useragent", "reqheadersuseragent", "requestheadersuseragent", "requestuseragent", "useragentoriginal", "httpuseragent"},
+		slotUserAgent: {"useragent", "reqheadersuseragent", "requestheadersuseragent", "useragentoriginal", "httpuseragent", "requestuseragent"},
 		slotRequestHeaders: {"reqheadershost", "requestheadershost", "reqheadersaccept", "requestheadersaccept",
-			"reqheaderscontenttype", "requestheaderscontenttype"},
+			"reqheaderscontenttype", "requestheaderscontenttype", "requestaccept", "requestcontenttype"},
 
-		slotProgress:  {"progress"},
-		slotTotal:     {"total"},
-		slotDetail:    {"detail", "progressmessage"},
-		slotMode:      {"mode", "isodetectmode", "sessionmode"},
-		slotStateless: {"stateless", "statelesshttp"},
-		slotTransport: {"transport", "networktransport", "mcptransport"},
-		slotSeq:       {"isodetectseq"},
-		slotLog:       {"log"},
+		slotProgress:   {"progress"},
+		slotTotal:      {"total"},
+		slotDetail:     {"detail", "progressmessage"},
+		slotMode:       {"mode", "isodetectmode", "sessionmode"},
+		slotStateless:  {"stateless", "statelesshttp"},
+		slotTransport:  {"transport", "networktransport", "mcptransport"},
+		slotSeq:        {"isodetectseq"},
+		slotLog:        {"log"},
+		slotVendor:     {"component", "timegenerated", "serverresponsedurationms", "apitype"},
+		slotSuccess:    {"success"},
+		slotRecipients: {"subscribercount"},
 	} {
 		for _, p := range paths {
 			m[p] = s

@@ -20,13 +20,15 @@ func Formats() []source.Format {
 			Sniff:   sniffNative, Open: open,
 		},
 		{
-			Name: "jsonlines", Title: "JSON lines of a server or proxy (slog, pino, pino-http, winston, zap, zerolog, logrus, bunyan; nginx, Envoy, Caddy, HAProxy, Traefik)", Checked: "real",
+			Name: "jsonlines", Title: "JSON lines of a server, proxy or gateway", Checked: "real",
 			Carries: "fallback_resolution; with lines about messages also capability_drift, token_collision, cancellation_crosstalk, subscription_bleed, response_crossing",
+			Forms:   jsonForms(),
 			Sniff:   sniffJSON, Open: open,
 		},
 		{
-			Name: "logfmt", Title: "key=value lines of a server log (slog, logrus, Go log)", Checked: "real",
+			Name: "logfmt", Title: "key=value lines of a server log", Checked: "real",
 			Carries: "as jsonlines; the types of ids are lost",
+			Forms:   pairForms(),
 			Sniff:   sniffLogfmt, Open: open,
 		},
 		{

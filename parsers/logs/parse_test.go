@@ -156,6 +156,8 @@ func TestSniff(t *testing.T) {
 	f(`{"log":{"version":"1.2","creator":{},"entries":[]}}`, "text")
 	f(`{"schema":"isodetect/wire/v1"}`+"\n"+`{"ts":"2026-07-19T22:20:00Z","k":"req","x":"1"}`, "text")
 	f("\x00\x01\x02\x00\x00\x00\x00\xff", "")
+	f("INFO caf\xe9 ferm\xe9: 12 notes written to the shelf today\n", "text") // Windows-1252
+	f("\x89PNG\r\n\x1a\n\xff\xd8\xff\xe0", "")
 	f("", "")
 }
 
@@ -315,4 +317,47 @@ func benchmark(b *testing.B, log []byte) {
 			b.Fatalf("log is not read: %+v", in.Stats)
 		}
 	}
+}
+
+// TestHugeLines holds that a line of 64 MiB is read, and that a longer one is
+// counted, located and passed over.
+func TestHugeLines(t *testing.T) {
+	f := func(over int, want string) {
+		t.Helper()
+		before, begins, ends := `{"msg":"session created","mcp_session_id":"b"}`+"\n", `{"msg":"session created","mcp_session_id":"a","pad":"`, `"}`
+		pad := io.LimitReader(endless('x'), int64(source.MaxRecord+over-len(begins)-len(ends)))
+		in := &source.Input{}
+		r := newReader(io.NopCloser(io.MultiReader(strings.NewReader(before+begins), pad, strings.NewReader(ends+"\n"+before))), in, source.Options{})
+		got := ""
+		for {
+			e, err := r.Next()
+			if err == io.EOF {
+				break
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += e.Answered.ID
+		}
+		s := &in.Stats
+		got += fmt.Sprintf(" %d %d %d", s.Records, s.Used, s.Malformed)
+		for _, p := range s.Problems {
+			got += fmt.Sprintf(" line %d at %d: %s", p.At.N, p.At.Offset, p.Text)
+		}
+		if got != want {
+			t.Errorf("a line %d bytes over the limit: %q, want %q", over, got, want)
+		}
+	}
+	f(0, "bab 3 3 0")
+	f(1, "bb 3 2 1 line 2 at 47: line is longer than 64 MiB and was skipped")
+}
+
+// endless yields one byte again and again.
+type endless byte
+
+func (e endless) Read(b []byte) (int, error) {
+	for i := range b {
+		b[i] = byte(e)
+	}
+	return len(b), nil
 }

@@ -110,6 +110,9 @@ func (p *parser) object(b []byte) (f fate, why string, ok bool) {
 		p.stats.Note("lines are wrapped by a container log driver and were not looked into")
 		return ignored, "", false
 	}
+	if r.has(slotVendor) {
+		p.vendor()
+	}
 	return used, "", true
 }
 

@@ -29,11 +29,11 @@ func rpcMethod(b []byte) bool {
 func (p *parser) methodName() []byte {
 	r := &p.rec
 	if m := r.text(r.get(slotRPCMethod)); len(m) > 0 && !nothing(m) {
-		return m
+		return bytes.TrimRight(m, ",;")
 	}
 	for _, s := range [...]slot{slotMethod, slotOperation} {
 		if m := r.text(r.get(s)); rpcMethod(m) {
-			return m
+			return bytes.TrimRight(m, ",;")
 		}
 	}
 	return nil

@@ -28,6 +28,9 @@ func (p *parser) session(v value) event.Session {
 	if nothing(t) {
 		return event.Session{State: event.Absent}
 	}
+	if redacted(t) {
+		return event.Session{}
+	}
 	return event.Named(p.name(t))
 }
 

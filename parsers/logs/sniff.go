@@ -122,13 +122,19 @@ func sniffText(head []byte, all bool) int {
 	if envelope.IsExport(head) {
 		return 45
 	}
-	if len(head) == 0 || bytes.Count(head, []byte{0})*10 > len(head)*3 {
+	if len(head) == 0 {
+		return 0
+	}
+	if head = unpadded(head); len(head) == 0 {
+		return map[bool]int{false: 1}[all] // whatever comes behind the padding
+	}
+	if bytes.Count(head, []byte{0})*10 > len(head)*3 {
 		return 0
 	}
 	if !all && len(head) > utf8.UTFMax {
 		head = head[:len(head)-utf8.UTFMax] // may end inside a character
 	}
-	if !utf8.Valid(head) {
+	if !utf8.Valid(head) && !latin(head) {
 		return 0
 	}
 	switch n := look(head, all); {
@@ -139,3 +145,39 @@ func sniffText(head []byte, all bool) int {
 	}
 	return 5
 }
+
+// latin reports text of an older encoding, such as Windows-1252: a few letters that
+// are no UTF-8, and no control characters but those of lines and colours.
+func latin(head []byte) bool {
+	high := 0
+	for _, c := range head {
+		switch {
+		case c >= utf8.RuneSelf:
+			high++
+		case c < ' ' && c != '\n' && c != '\r' && c != '\t' && c != 0x1b && c != 0:
+			return false
+		}
+	}
+	return high*10 <= len(head)
+}
+
+// unpadded returns text without the runs of NUL that a truncated log file holds. A
+// few NULs alone are left: they tell binary data and UTF-16.
+func unpadded(head []byte) []byte {
+	run := make([]byte, minPadding)
+	if !bytes.Contains(head, run) {
+		return head
+	}
+	var out []byte
+	for len(head) > 0 {
+		k := bytes.Index(head, run)
+		if k < 0 {
+			return append(out, head...)
+		}
+		out = append(out, head[:k]...)
+		head = bytes.TrimLeft(head[k:], "\x00")
+	}
+	return out
+}
+
+const minPadding = 64

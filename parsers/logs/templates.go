@@ -53,6 +53,7 @@ var dotnetTemplates = []template{
 // nothing more in the line.
 func (p *parser) template() verdict {
 	p.clientFile()
+	p.loggedAccess()
 	if id := p.forms.told.python.refused; id != "" {
 		p.forms.told.python.refused = ""
 		p.pythonRefused(id)

@@ -103,11 +103,19 @@ func (r *record) prefix(b []byte, offset int) int {
 			continue
 		}
 		n := 0
-		if i > 0 && !leveled {
+		if b[i] == '[' && i > 0 && idByte(b[i-1]) { // name[4242]: a process or a number of an event, and no time
+			if n = bytes.IndexByte(b[i:], ']') + 1; n > 80 {
+				return i
+			}
+		}
+		if n == 0 && i > 0 && !leveled {
 			n = loggerName(b[i:])
 		}
 		if n == 0 {
 			n = prefixWord(b[i:])
+		}
+		if n == 0 && i > 1 && b[i-2] == '|' {
+			n = codePlace(b[i:])
 		}
 		if n == 0 {
 			return i
@@ -150,11 +158,11 @@ func prefixWord(b []byte) int {
 		return 0 // what follows is its message, and no logger wrote it
 	}
 	switch {
-	case level(w), clock(w), dashes(w), digits(w, 0, len(w)):
+	case level(w), clock(w), dashes(w), digits(w, 0, len(w)), w[len(w)-1] == ']' && level(w[:len(w)-1]): // Serilog: [22:20:43 INF]
 		return end
 	case w[len(w)-1] == ':' && len(w) > 1 && !mentionsSession(w):
 		return end // "logger:"
-	case bytes.IndexByte(w[:len(w)-1], '.') > 0 && bytes.IndexByte(w, '/') < 0 && (!mentionsSession(w) || bytes.HasPrefix(b[end:], []byte(" - "))) && w[len(w)-1] != '.':
+	case bytes.IndexByte(w[:len(w)-1], '.') > 0 && bytes.IndexByte(w, '/') < 0 && (!mentionsSession(w) || bytes.HasPrefix(b[end:], []byte(" - ")) || bytes.HasPrefix(b[end:], []byte(" -- "))) && w[len(w)-1] != '.':
 		return end // a dotted logger name, or file.go:12
 	case bytes.IndexByte(w, '/') > 0 && bytes.IndexByte(w, ':') > 0 && !mentionsSession(w):
 		return end // path/file.go:12
@@ -172,6 +180,20 @@ func loggerName(b []byte) int {
 	rest := b[end+3:]
 	k := bytes.Index(rest[:min(len(rest), 16)], []byte(" - "))
 	if k <= 0 || !level(bytes.TrimRight(rest[:k], " ")) {
+		return 0
+	}
+	return end
+}
+
+// codePlace returns the length of "module:function:12" in front of " - ", as loguru
+// prints it behind its last bar; 0 = that does not come.
+func codePlace(b []byte) int {
+	end := bytes.Index(b[:min(len(b), 160)], []byte(" - "))
+	if end <= 0 || bytes.IndexByte(b[:end], ' ') >= 0 {
+		return 0
+	}
+	k := bytes.LastIndexByte(b[:end], ':')
+	if k <= 0 || k+1 == end || !digits(b, k+1, end-k-1) || bytes.IndexByte(b[:k], ':') <= 0 {
 		return 0
 	}
 	return end

@@ -32,7 +32,8 @@ const (
 	wUnsubscribed
 	wTool
 	wCall
-	wDone
+	wDone      // over, however it ended
+	wSucceeded // with a result
 	wFailed
 	wListening
 	wStarted
@@ -78,7 +79,8 @@ var wordOf = func() map[string]word {
 		wSubscription: {"subscription"},
 		wTool:         {"tool"},
 		wCall:         {"call"},
-		wDone:         {"done", "completed", "finished", "succeeded", "success"},
+		wDone:         {"done", "completed", "finished"},
+		wSucceeded:    {"succeeded", "success", "successful", "successfully"},
 		wFailed:       {"failed", "failure"},
 		wListening:    {"listening"},
 		wStarted:      {"running", "starting"},

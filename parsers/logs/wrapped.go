@@ -178,15 +178,12 @@ func (p *parser) received() bool {
 
 // kinds says of which kind the session ids of a record are, where it tells.
 func (p *parser) kinds(events []event.Event) {
-	if p.rec.native || !p.rec.has(slotSessionKind) || string(p.rec.text(p.rec.get(slotSessionKind))) != "telemetry" {
-		return
-	}
-	for i := range events {
-		for _, s := range [...]*event.Session{&events[i].Asked, &events[i].Answered} {
-			if s.State == event.Present {
-				s.Kind = event.IDTelemetry
-			}
-		}
+	switch {
+	case p.rec.native:
+	case p.rec.has(slotSessionKind) && string(p.rec.text(p.rec.get(slotSessionKind))) == "telemetry":
+		markKind(events, event.IDTelemetry)
+	case p.gateway():
+		markKind(events, event.IDGateway)
 	}
 }
 
