@@ -1,7 +1,7 @@
 // Package envelope takes off what container runtimes, init systems and log
 // collectors put around the lines of a server: the time they received a line, the
 // stream, and whose line it is. Envelopes lie in each other in any order, up to
-// four deep; which ones is decided line by line.
+// five deep; which ones is decided line by line.
 package envelope
 
 // Envelope is one way in which lines are wrapped, as a value. Adding one means
@@ -81,6 +81,11 @@ func All() []Envelope {
 		{"fluent", "Fluent Bit, Fluentd and Vector records", "docs", brace | digit, peelFluent},
 		{"cloudwatch", "CloudWatch Logs: aws logs tail, filter-log-events, Insights, subscription", "docs", brace | digit, peelCloudWatch},
 		{"otlp", "OpenTelemetry logs and traces, OTLP/JSON", "docs", brace, peelOTLP},
+		{"jaeger", "Jaeger traces", "docs", brace, peelJaeger},
+		{"zipkin", "Zipkin spans, version 2", "docs", brace, peelZipkin},
+		{"otel-console", "OpenTelemetry for Python, spans on the console", "real", brace, peelConsoleSpan},
+		{"mcp-inspector", "MCP Inspector, exported protocol messages", "docs", brace, peelInspector},
+		{"mcpsnoop", "mcpsnoop JSONL", "docs", brace, peelSnoop},
 		{"github-actions", "GitHub Actions job log", "docs", digit, peelActions},
 		{"timestamps", "a time in front of each line: docker logs -t, kubectl --timestamps, CloudWatch export", "docs", digit, peelTimestamp},
 		{Export, "journalctl -o export", "real", 0, nil}, // read by its own Reader: its records take several lines
@@ -106,4 +111,4 @@ type Meta struct {
 type Address struct{ N, Offset int64 }
 
 // MaxDepth is how many envelopes are taken off one line.
-const MaxDepth = 4
+const MaxDepth = 5

@@ -17,6 +17,7 @@ type Peeler struct {
 	open      []*partial
 	held      int // bytes in open
 	path      place
+	sequence  sequence
 	seen      []string // names of the envelopes met, in the order of their first meeting
 
 	// Overlong counts lines in parts that grew beyond the limit, Unended those whose end is missing.

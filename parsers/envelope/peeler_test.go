@@ -57,7 +57,7 @@ func TestPeel(t *testing.T) {
 	f("Jul 19 22:20:43 vm app[12]: a\nJul 19 22:20:44 vm other: b\n   c", "vm/app#12 Jul 19 22:20:43|a\nvm/other# Jul 19 22:20:44|b")
 	f("2026-07-19T22:20:43.472113000Z text", "# 2026-07-19T22:20:43.472113000Z|text")
 	f(`[pod/a-0/app] 2026-07-19T22:20:43Z stdout F {"log":"<13>Jul 19 22:20:43 vm x[1]: text\n","stream":"stdout","time":"t"}`, "a-0/app/vm/x#1 Jul 19 22:20:43|text")
-	f(strings.Repeat("[pod/a-0/app] ", 5)+"text", "a-0/app/a-0/app/a-0/app/a-0/app# |[pod/a-0/app] text")
+	f(strings.Repeat("[pod/a-0/app] ", 6)+"text", "a-0/app/a-0/app/a-0/app/a-0/app/a-0/app# |[pod/a-0/app] text")
 	f("\x1e"+`{"__REALTIME_TIMESTAMP":"1","MESSAGE":[104,105],"_PID":"9"}`, "#9 1|hi")
 }
 

@@ -83,6 +83,7 @@ const (
 	slotSeq
 	slotStream
 	slotLog
+	slotConn
 
 	slots
 )
@@ -137,12 +138,12 @@ var keySlots = func() map[string]slot {
 		slotMethod:     {"method"},
 		slotHTTPMethod: {"httpmethod", "httprequestmethod", "reqmethod", "requestmethod", "verb"},
 		slotOperation:  {"op", "operation", "action"},
-		slotRPCID:      {"rpcid", "jsonrpcid", "jsonrpcrequestid", "mcprequestid", "mcprpcid", "rpcrequestid", "mcpid"},
+		slotRPCID:      {"rpcid", "jsonrpcid", "jsonrpcrequestid", "mcprequestid", "mcprpcid", "rpcrequestid", "mcpid", "rpcjsonrpcrequestid"},
 		slotID:         {"id"},
 		slotRequestID:  {"requestid"},
 		slotIDType:     {"isodetectrpcidtype"},
 		slotCancelID:   {"cancelrequestid", "cancelid", "cancelledrequestid", "canceledrequestid", "isodetectcancelrequestid", "cancelledid", "canceledid"},
-		slotToken:      {"progresstoken", "mcpprogresstoken", "isodetectprogresstoken"},
+		slotToken:      {"progresstoken", "mcpprogresstoken", "isodetectprogresstoken", "mcpnotificationsprogresstoken"},
 		slotBareToken:  {"token"},
 		slotTokenType:  {"isodetectprogresstokentype"},
 		slotURI:        {"uri", "resourceuri", "mcpresourceuri", "resource"},
@@ -183,6 +184,7 @@ var keySlots = func() map[string]slot {
 		slotTransport: {"transport", "networktransport", "mcptransport"},
 		slotSeq:       {"isodetectseq"},
 		slotLog:       {"log"},
+		slotConn:      {"isodetectconn"},
 	} {
 		for _, p := range paths {
 			m[p] = s

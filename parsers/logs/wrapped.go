@@ -34,6 +34,9 @@ func (p *parser) line(b []byte, at event.Address) (f fate, why string) {
 		p.peel("")
 	}
 	p.outer = outer{at: at, text: b}
+	if p.shown != nil {
+		p.outer.text = p.shown
+	}
 	overlong, unended := p.peeler.Overlong, p.peeler.Unended
 	p.peeler.Peel(b, envelope.Address{N: at.N, Offset: at.Offset})
 	return p.became(overlong, unended)
@@ -71,7 +74,7 @@ func (p *parser) inside(b []byte, m *envelope.Meta) {
 	case m.Parts > 0:
 		at.N, at.Offset = m.First.N, m.First.Offset
 		o.text = m.Head
-	case !m.Single:
+	case !m.Single && p.shown == nil:
 		o.text = nil
 	}
 	if len(p.queue) >= maxQueue {
@@ -176,15 +179,25 @@ func (p *parser) received() bool {
 	return true
 }
 
-// kinds says of which kind the session ids of a record are, where it tells.
+// kinds says of which kind the session ids of a record are, and on which connection
+// it was seen, where it tells.
 func (p *parser) kinds(events []event.Event) {
-	if p.rec.native || !p.rec.has(slotSessionKind) || string(p.rec.text(p.rec.get(slotSessionKind))) != "telemetry" {
+	if p.rec.native || !p.rec.has(slotSessionKind) && !p.rec.has(slotConn) {
 		return
 	}
+	kind := event.IDWire
+	switch string(p.rec.text(p.rec.get(slotSessionKind))) {
+	case "telemetry":
+		kind = event.IDTelemetry
+	case "proxy":
+		kind = event.IDProxy
+	}
+	conn := p.name(p.rec.text(p.rec.get(slotConn)))
 	for i := range events {
+		events[i].Sender.Conn = conn
 		for _, s := range [...]*event.Session{&events[i].Asked, &events[i].Answered} {
 			if s.State == event.Present {
-				s.Kind = event.IDTelemetry
+				s.Kind = kind
 			}
 		}
 	}
