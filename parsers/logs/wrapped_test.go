@@ -52,6 +52,39 @@ func TestWrapped(t *testing.T) {
 	}
 }
 
+// TestReal holds the events in what journalctl and rsyslogd wrote: the same few
+// messages, one with colour, one of two lines, one over 4096 bytes, in every format.
+func TestReal(t *testing.T) {
+	paths, err := filepath.Glob("testdata/daemons/*.log")
+	if err != nil || len(paths) < 15 {
+		t.Fatalf("%d files: %v", len(paths), err)
+	}
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		events, stats := scan(t, b, source.Options{})
+		if stats.Records != stats.Used+stats.Ignored || len(stats.Wrappers) == 0 {
+			t.Errorf("%s: %d records are not %d used + %d ignored; in %v", path, stats.Records, stats.Used, stats.Ignored, stats.Wrappers)
+		}
+		got := fmt.Sprintf("%s\nin %v, %d used, %d ignored, gaps %d, notes %q\n", strings.Join(events, "\n"), stats.Wrappers, stats.Used, stats.Ignored, stats.Gaps, stats.Notes)
+		if *update {
+			if err := os.WriteFile(path+".golden", []byte(got), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			continue
+		}
+		want, err := os.ReadFile(path + ".golden")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+			t.Errorf("events of %s differ (-want +got):\n%s", path, diff)
+		}
+	}
+}
+
 // text is a value as a member of a JSON envelope.
 func text(s string) string {
 	b, _ := json.Marshal(s)
@@ -107,12 +140,14 @@ var wrappers = map[string]func(line string) string{
 	"otlp": func(s string) string {
 		return `{"resourceLogs":[{"resource":{"attributes":[]},"scopeLogs":[{"logRecords":[{"timeUnixNano":"1784502000000000001","body":{"stringValue":` + text(s) + `}}]}]}]}`
 	},
+	"klog":           func(s string) string { return "I0719 23:00:00.000001       7 server.go:12] " + s },
+	"heroku":         func(s string) string { return "2026-07-19T23:00:00.000001+00:00 app[web.1]: " + s },
 	"github-actions": func(s string) string { return "2026-07-19T23:00:00.0000001Z " + s },
 	"timestamps":     func(s string) string { return "2026-07-19T23:00:00.000000001Z " + s },
 }
 
-// noLines are envelopes that hold spans or messages and no line of a log.
-var noLines = map[string]bool{"jaeger": true, "zipkin": true, "otel-console": true, "mcp-inspector": true, "mcpsnoop": true}
+// noLines are envelopes that do not hold any line of a log: ts wraps only objects.
+var noLines = map[string]bool{"ts": true, "jaeger": true, "zipkin": true, "otel-console": true, "mcp-inspector": true, "mcpsnoop": true}
 
 func octals(s string) string {
 	return strings.NewReplacer("\x1b", "#033", "\t", "#011").Replace(s)
