@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/isodetect/isodetect/parsers/envelope"
 	"github.com/isodetect/isodetect/parsers/har"
 	"github.com/isodetect/isodetect/parsers/logs"
 	"github.com/isodetect/isodetect/parsers/pcap"
@@ -18,6 +19,15 @@ import (
 var Formats = append([]source.Format{
 	pcap.Format, har.Format, wire.Format,
 }, logs.Formats()...)
+
+// Wrappers lists what may stand around the lines of a log, in any order.
+func Wrappers() []source.Form {
+	var out []source.Form
+	for _, e := range envelope.All() {
+		out = append(out, source.Form{Name: e.Name, Title: e.Title, Checked: e.Checked})
+	}
+	return out
+}
 
 // find returns the format of a name.
 func find(formats []source.Format, name string) (*source.Format, error) {

@@ -121,7 +121,7 @@ func TestCopies(t *testing.T) {
 			t.Errorf("%s holds\n%s\nwant\n%s", text, got, want)
 		}
 	}
-	const said = "# duplicates: 1 records stand in the export twice (same time and id); the copies were dropped"
+	const said = "# duplicates: 1 copies of records (same time and id) were dropped"
 	f(`{"t":1,"id":"a"}{"t":1,"id":"a"}{"t":1,"id":"b"}`, "1@0 {\"t\":1,\"id\":\"a\"}\n1@16 {\"t\":1,\"id\":\"a\"} again\n1@32 {\"t\":1,\"id\":\"b\"}\n"+said)
 	f(`{"t":1,"id":"a"}{"t":2,"id":"a"}`, "1@0 {\"t\":1,\"id\":\"a\"}\n1@16 {\"t\":2,\"id\":\"a\"}")
 	f(`{"t":1}{"t":1}`, "1@0 {\"t\":1}\n1@7 {\"t\":1}")

@@ -145,7 +145,7 @@ func (x *Index) copies(unordered bool) {
 		i = j
 	}
 	if x.Copies > 0 {
-		x.note("duplicates: %d records stand in the export twice (same time and %s); the copies were dropped", x.Copies, x.kind.idName())
+		x.note("duplicates: %d copies of records (same time and %s) were dropped", x.Copies, x.kind.idName())
 	}
 }
 
