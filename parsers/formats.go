@@ -9,6 +9,7 @@ import (
 
 	"github.com/isodetect/isodetect/parsers/envelope"
 	"github.com/isodetect/isodetect/parsers/har"
+	"github.com/isodetect/isodetect/parsers/inspector"
 	"github.com/isodetect/isodetect/parsers/logs"
 	"github.com/isodetect/isodetect/parsers/pcap"
 	"github.com/isodetect/isodetect/parsers/source"
@@ -17,7 +18,7 @@ import (
 
 // Formats lists every input format. Where two are equally sure of an input, the first wins.
 var Formats = append([]source.Format{
-	pcap.Format, har.Format, wire.Format,
+	pcap.Format, har.Format, wire.Format, inspector.Format,
 }, logs.Formats()...)
 
 // Wrappers lists what may stand around the lines of a log, in any order.

@@ -17,6 +17,8 @@ type Kind struct {
 	Checked string // "real": held against output of the tool itself; "docs": against its documentation
 	Carries string // what its records tell
 
+	Exchanges bool // its records are HTTP requests with their answers, and no lines of a log
+
 	// paths say where the records stand in a value at the top: names of members, with []
 	// where the value is a list, and =NAME where the line has it under another name. ""
 	// is the value itself. Arrays at the top are entered in any case.
@@ -46,7 +48,7 @@ func All() []Kind {
 		lokiAnswerKind, lokiKind,
 		cloudwatchEventsKind, cloudwatchSubscriptionKind, cloudwatchResultsKind, cloudwatchRowsKind,
 		elasticKind, elasticDumpKind, gcpKind, gcpListKind, victoriaKind,
-		inspectorKind, snoopKind,
+		inspectorKind, networkKind, snoopKind,
 		insightsTable, lokiTable, elasticTable, cloudwatchTable,
 	}
 }

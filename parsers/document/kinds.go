@@ -148,6 +148,15 @@ var inspectorKind = Kind{
 	time: "timestamp", took: "duration", unit: 1e6, id: "id", most: []int{1000}, advice: "the Inspector keeps the last 1000",
 }
 
+var networkKind = Kind{
+	Name: "mcp-inspector-network", Title: "MCP Inspector, exported HTTP requests", Checked: "docs",
+	Carries:   "all signals that one client can see; no times inside streams",
+	Exchanges: true,
+	paths:     []string{""}, marks: `"requestHeaders"`,
+	is:   every("timestamp", "method", "url", "requestHeaders"),
+	time: "timestamp", took: "duration", unit: 1e6, id: "id", most: []int{1000}, advice: "the Inspector keeps the last 1000",
+}
+
 var snoopKind = Kind{
 	Name: "mcpsnoop", Title: "mcpsnoop JSONL", Checked: "docs",
 	Carries: "messages with their direction and connection; no Mcp-Session-Id",

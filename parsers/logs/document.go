@@ -17,7 +17,7 @@ func documentFormat() source.Format {
 		Name: "export", Title: "exports of log stores and tracers: arrays, indented JSON, objects without newlines, CSV", Checked: "docs",
 		Carries: "what the exported lines carry; spans tell requests with their beginning and end",
 		Sniff: func(head []byte, _ bool) int {
-			if document.Find(head) != nil {
+			if k := document.Find(head); k != nil && !k.Exchanges {
 				return 96
 			}
 			return 0
@@ -25,6 +25,9 @@ func documentFormat() source.Format {
 		Open: openDocument,
 	}
 	for _, k := range document.All() {
+		if k.Exchanges {
+			continue
+		}
 		f.Forms = append(f.Forms, source.Form{Name: k.Name, Title: k.Title, Checked: k.Checked, Carries: k.Carries})
 	}
 	return f
@@ -50,7 +53,7 @@ func newDocument(ra source.RandomReader, size int64, in *source.Input, opt sourc
 		return nil, err
 	}
 	kind := document.Find(head)
-	if kind == nil {
+	if kind == nil || kind.Exchanges {
 		return nil, errors.New("it is none that is known; see isodetect formats")
 	}
 	clock := func(text []byte) (int64, bool) {

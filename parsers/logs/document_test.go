@@ -1,35 +1,26 @@
 package logs
 
 import (
-	"bytes"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/document"
+	"github.com/isodetect/isodetect/parsers/exchange/exchangetest"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
-// inMemory is an input that can be read in any order.
-type inMemory []byte
-
-func (m inMemory) Stream() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(m)), nil }
-func (m inMemory) Random() (source.RandomReader, int64, error) {
-	return struct {
-		io.ReaderAt
-		io.Closer
-	}{bytes.NewReader(m), io.NopCloser(nil)}, int64(len(m)), nil
-}
-
 // export gives the events of an export.
-func export(t *testing.T, b []byte) ([]string, *source.Stats) {
+func export(t *testing.T, b []byte, inOrder bool) ([]string, *source.Stats) {
 	t.Helper()
-	in := &source.Input{Opener: inMemory(b)}
+	in := &source.Input{Opener: exchangetest.Bytes(b)}
 	r, err := openDocument([]*source.Input{in}, source.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -45,7 +36,7 @@ func export(t *testing.T, b []byte) ([]string, *source.Stats) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Kind != event.Gap && e.Time.To < last {
+		if inOrder && e.Kind != event.Gap && e.Time.To < last {
 			t.Errorf("line %d goes back in time", e.At.N)
 		}
 		last = max(last, e.Time.From)
@@ -60,6 +51,9 @@ func export(t *testing.T, b []byte) ([]string, *source.Stats) {
 // TestExports holds the events of an export of each kind against a golden file.
 func TestExports(t *testing.T) {
 	for _, k := range document.All() {
+		if k.Exchanges {
+			continue
+		}
 		t.Run(k.Name, func(t *testing.T) {
 			paths, _ := filepath.Glob("testdata/exports/" + k.Name + ".[jc]s*")
 			if len(paths) != 1 {
@@ -72,7 +66,7 @@ func TestExports(t *testing.T) {
 			if found := document.Find(b); found == nil || found.Name != k.Name {
 				t.Fatalf("taken for %+v", found)
 			}
-			events, stats := export(t, b)
+			events, stats := export(t, b, true)
 			if stats.Malformed > 0 {
 				t.Errorf("problems: %v", stats.Problems)
 			}
@@ -94,4 +88,132 @@ func TestExports(t *testing.T) {
 			}
 		})
 	}
+}
+
+// exporters write lines as exports of log stores do.
+var exporters = map[string]func(lines []string) string{
+	"gcloud, newest first": func(lines []string) string {
+		var out []string
+		for i, s := range lines {
+			out = append([]string{fmt.Sprintf("  {\n    \"insertId\": \"%d\",\n    \"logName\": \"x\",\n    \"textPayload\": %s,\n    \"timestamp\": \"%s\"\n  }", i, text(s), tick(i))}, out...)
+		}
+		return "[\n" + strings.Join(out, ",\n") + "\n]\n"
+	},
+	"filter-log-events": func(lines []string) string {
+		out := `{"events":[`
+		for i, s := range lines {
+			out += fmt.Sprintf(`%s{"logStreamName":"a/b","timestamp":%d,"message":%s,"ingestionTime":1,"eventId":"%d"}`, comma(i), 1784502000000+i, text(s), i)
+		}
+		return out + `]}`
+	},
+	"subscription": func(lines []string) (out string) {
+		for i, s := range lines {
+			out += fmt.Sprintf(`{"logGroup":"g","logStream":"a/b","logEvents":[{"id":"%d","timestamp":%d,"message":%s}]}`, i, 1784502000000+i, text(s))
+		}
+		return out
+	},
+	"query_range, newest first": func(lines []string) (out string) {
+		for i, s := range lines {
+			out = fmt.Sprintf(`["%d",%s]%s`, 1784502000000000000+i, text(s), comma(len(out))) + out
+		}
+		return `{"status":"success","data":{"resultType":"streams","result":[{"stream":{"pod":"p-0"},"values":[` + out + `]}]}}`
+	},
+	"hits, any order": func(lines []string) string {
+		var out []string
+		for i, s := range lines {
+			hit := fmt.Sprintf(`{"_index":"x","_id":"%d","_source":{"@timestamp":"%s","agent":{"type":"filebeat"},"message":%s}}`, i, tick(i), text(s))
+			out = slices.Insert(out, (i*7)%(len(out)+1), hit)
+		}
+		return `{"hits":{"hits":[` + strings.Join(out, ",") + `]}}`
+	},
+	"OTLP": func(lines []string) (out string) {
+		for i, s := range lines {
+			out += fmt.Sprintf("{\"resourceLogs\":[{\"scopeLogs\":[{\"logRecords\":[\n{\"timeUnixNano\":\"%d\",\"body\":{\"stringValue\":%s}}]}]}]}", 1784502000000000000+i, text(s))
+		}
+		return out
+	},
+	"Insights CSV, newest first": func(lines []string) (out string) {
+		for i, s := range lines {
+			out = fmt.Sprintf("2026-07-19 23:00:00.%03d,%s\n", i, quote(s)) + out
+		}
+		return "@timestamp,@message\n" + out
+	},
+	"Grafana CSV": func(lines []string) string {
+		out := "Date,Line,tsNs\r\n"
+		for i, s := range lines {
+			out += fmt.Sprintf("x,%s,%d\r\n", quote(s), 1784502000000000000+i)
+		}
+		return out
+	},
+}
+
+func tick(i int) string { return fmt.Sprintf("2026-07-19T23:00:00.%03dZ", i) }
+
+func comma(i int) string {
+	if i > 0 {
+		return ","
+	}
+	return ""
+}
+
+func quote(s string) string { return `"` + strings.ReplaceAll(s, `"`, `""`) + `"` }
+
+// TestExportsHoldLines holds that a log that was exported gives the events of the log
+// itself, in the same order, but for times, domains and addresses.
+func TestExportsHoldLines(t *testing.T) {
+	place := regexp.MustCompile(`(?m)^\d+ `)
+	for _, name := range []string{"pino.jsonl", "slog.logfmt", "python.log", "native.jsonl", "rich_folded.log", "dotnet.log"} {
+		b, err := os.ReadFile("testdata/" + name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSuffix(string(b), "\n"), "\n")
+		plain, stats := scan(t, b, source.Options{})
+		bare := func(events []string) string {
+			return place.ReplaceAllString(ofReceipt.ReplaceAllString(strings.Join(events, "\n"), ""), "")
+		}
+		for exporter, write := range exporters {
+			text := []byte(write(lines))
+			if len(lines) > 900 || documentFormat().Sniff(text, true) != 96 {
+				t.Fatalf("%s by %s is not recognised: %.300s", name, exporter, text)
+			}
+			got, s := export(t, text, false)
+			got = slices.DeleteFunc(got, func(e string) bool { return strings.Contains(e, "note=the export ") })
+			if diff := cmp.Diff(bare(plain), bare(got)); diff != "" {
+				t.Errorf("%s by %s differs (-want +got):\n%s", name, exporter, diff)
+			} else if s.Used != stats.Used || s.Malformed != stats.Malformed {
+				t.Errorf("%s by %s: %d used, %d malformed, want %d, %d", name, exporter, s.Used, s.Malformed, stats.Used, stats.Malformed)
+			}
+		}
+	}
+}
+
+// FuzzExport holds that no export breaks the reading, and that every record counts.
+func FuzzExport(f *testing.F) {
+	paths, _ := filepath.Glob("testdata/exports/*.[jc]s*")
+	for _, path := range paths {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b)
+		f.Add(b[:len(b)/2])
+	}
+	f.Fuzz(func(t *testing.T, b []byte) {
+		in := &source.Input{Opener: exchangetest.Bytes(b)}
+		r, err := openDocument([]*source.Input{in}, source.Options{})
+		if err != nil {
+			return
+		}
+		defer r.Close()
+		for err == nil {
+			_, err = r.Next()
+		}
+		if err != io.EOF {
+			t.Fatal(err)
+		}
+		if s := in.Stats; s.Records != s.Used+s.Ignored+s.Malformed {
+			t.Fatalf("%d records are not %d used + %d ignored + %d malformed", s.Records, s.Used, s.Ignored, s.Malformed)
+		}
+	})
 }
