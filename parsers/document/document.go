@@ -33,6 +33,7 @@ type Kind struct {
 	unit  int64
 	id    string // members that are equal in two copies of a record; * = all of it
 
+	plain   bool                 // lines of text
 	rows    bool                 // a table: is looks at the names of its columns in lower case
 	line    func(c columns) plan // of a table: how a row becomes a line
 	ordered bool                 // the order of the document is that of the happenings
@@ -50,6 +51,7 @@ func All() []Kind {
 		elasticKind, elasticDumpKind, gcpKind, gcpListKind, victoriaKind,
 		inspectorKind, networkKind, snoopKind,
 		insightsTable, lokiTable, elasticTable, cloudwatchTable,
+		newestKind,
 	}
 }
 

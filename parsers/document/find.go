@@ -21,6 +21,12 @@ func Find(head []byte) *Kind {
 	kinds := All()
 	for i := range kinds {
 		k := &kinds[i]
+		if k.plain {
+			if newestFirst(text) {
+				return k
+			}
+			continue
+		}
 		if k.rows == structured || !k.marked(text) {
 			continue
 		}

@@ -9,15 +9,16 @@ import (
 
 // entry is what the first reading keeps of a record.
 type entry struct {
-	time  int64 // ns; 0 = none of its own
-	off   int64
-	line  int64
-	id    uint64 // hash of what tells its copies; 0 = nothing does
-	size  int32
-	frame int32 // index in frames: what stands around it
-	phase Phase
-	tied  bool // another record has the same time, and nothing says which came first
-	again bool // a copy of a record before it
+	time   int64 // ns; 0 = none of its own
+	off    int64
+	line   int64
+	id     uint64 // hash of what tells its copies; 0 = nothing does
+	size   int32
+	frame  int32 // index in frames: what stands around it
+	phase  Phase
+	tied   bool // another record has the same time, and nothing says which came first
+	again  bool // a copy of a record before it
+	behind bool // it follows the record before it, whatever the order
 }
 
 // maxEntries bounds the records of one document.
@@ -76,16 +77,18 @@ func (x *Index) order() {
 	}
 	up, down := x.directions()
 	newest := down > up
-	if newest {
-		slices.Reverse(x.entries)
-		x.swapPhases()
-	}
 	last := int64(0)
 	for i := range x.entries { // a record without a time stays behind the one before it
-		if e := &x.entries[i]; e.time == 0 {
+		e := &x.entries[i]
+		if e.behind = e.time == 0 || e.phase == End; e.time == 0 {
 			e.time = last
 		}
-		last = x.entries[i].time
+		if e.phase != End {
+			last = e.time
+		}
+	}
+	if newest {
+		x.reverse()
 	}
 	two := x.kind.until != "" || x.kind.took != ""
 	if down > 0 || two {
@@ -101,13 +104,18 @@ func (x *Index) order() {
 	x.copies(up > 0 && down > 0)
 }
 
-// swapPhases puts beginnings before ends again where two entries of one record were reversed.
-func (x *Index) swapPhases() {
-	for i := 1; i < len(x.entries); i++ {
-		if a, b := &x.entries[i-1], &x.entries[i]; a.off == b.off && a.phase == End && b.phase == Begin {
-			*a, *b = *b, *a
+// reverse turns the order of the records around. What stands behind a record for good
+// stays behind it.
+func (x *Index) reverse() {
+	slices.Reverse(x.entries)
+	from := 0
+	for i := range x.entries {
+		if !x.entries[i].behind {
+			slices.Reverse(x.entries[from : i+1])
+			from = i + 1
 		}
 	}
+	slices.Reverse(x.entries[from:])
 }
 
 // directions counts how often the time goes forward and back from one record to the next.

@@ -81,11 +81,15 @@ func (r *Reader) lineOf(raw []byte, e *entry) ([]byte, error) {
 		return r.line, nil
 	}
 	frame := r.frames.text(e.frame)
-	if e.phase == Whole && frame == "" {
+	if r.kind.plain || e.phase == Whole && frame == "" {
 		return raw, nil
 	}
 	if e.phase != Whole { // which of its two moments this is
-		r.line = append(append(r.line, `{"isodetect.moment":"`...), map[Phase]string{Begin: "begin", End: "end"}[e.phase]...)
+		moment := "end"
+		if e.phase == Begin {
+			moment = "begin"
+		}
+		r.line = append(append(r.line, `{"isodetect.moment":"`...), moment...)
 		r.line = append(strconv.AppendInt(append(r.line, `","isodetect.time":"`...), e.time, 10), `",`...)
 		if frame == "" {
 			r.line = append(r.line, raw[1:]...)
@@ -126,5 +130,9 @@ func (r *Reader) read(off int64, n int) ([]byte, error) {
 		r.from = from
 	}
 	i := int(off - r.from)
-	return bytes.Trim(r.window[i:i+n:i+n], " \t\r\n"), nil
+	raw := r.window[i : i+n : i+n]
+	if r.kind.plain { // a line is indented for a reason
+		return bytes.TrimRight(raw, "\r\n"), nil
+	}
+	return bytes.Trim(raw, " \t\r\n"), nil
 }

@@ -45,9 +45,12 @@ var errFull = errors.New("too many records")
 func Read(kind *Kind, r io.Reader, limit int, clock Clock) (*Index, error) {
 	s := begin(kind, r, limit, clock)
 	var err error
-	if kind.rows {
+	switch {
+	case kind.plain:
+		err = s.plainLines()
+	case kind.rows:
 		err = s.table()
-	} else {
+	default:
 		err = s.values()
 	}
 	if err != nil {
@@ -313,6 +316,13 @@ func (s *survey) keep(p part) error {
 
 // clockOf is the time of a record, 0 if it names none.
 func (s *survey) clockOf(raw []byte) int64 {
+	if s.kind.plain {
+		if i := timeIn(raw); i >= 0 {
+			ns, _ := s.clock(raw[i:])
+			return ns
+		}
+		return 0
+	}
 	for _, path := range s.times {
 		if ns, ok := s.clock(text(at(raw, path))); ok {
 			return ns

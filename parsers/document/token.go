@@ -89,7 +89,9 @@ func (s *scan) token(c byte) bool {
 			return false
 		}
 		s.open = append(s.open, c+2)
-		s.state = map[bool]state{true: wantKeyOrEnd, false: wantValueOrEnd}[c == '{']
+		if s.state = wantValueOrEnd; c == '{' {
+			s.state = wantKeyOrEnd
+		}
 	case c == '}' && (s.state == wantNext || s.state == wantKeyOrEnd), c == ']' && (s.state == wantNext || s.state == wantValueOrEnd):
 		last := len(s.open) - 1
 		if last < 0 || s.open[last] != c {
