@@ -211,6 +211,15 @@ func TestNewestFirst(t *testing.T) {
 	f(true, "59", "58", "57", "56", "55", "54", "53", "52", "51", "52", "51", "50")
 	f(false, "01", "02", "03", "04", "05")
 	f(false)
+	for _, at := range []string{"[19/Jul/2026:22:20:%d +0000]", `{"time":17844996434%d}`, "1784499643.4%d", `{"log":"` + strings.Repeat("x", 300) + `","time":"2026-07-19T22:20:%dZ"}`} {
+		up, down := "", ""
+		for i := 10; i < 20; i++ {
+			up, down = up+fmt.Sprintf("x "+at+"\n", i), fmt.Sprintf("x "+at+"\n", i)+down
+		}
+		if newestFirst([]byte(up)) || !newestFirst([]byte(down)) {
+			t.Errorf("lines of %.60s: %v, %v", at, newestFirst([]byte(up)), newestFirst([]byte(down)))
+		}
+	}
 	kind := newestKind
 	clock := func(b []byte) (int64, bool) { return int64(b[18]), true }
 	text := "x 2026-07-19T22:20:02Z b\n  b2\n\nx 2026-07-19T22:20:01Z a\n  a2"

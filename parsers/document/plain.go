@@ -48,6 +48,13 @@ const maxLook = 1000
 
 // nanos is the time at the beginning of b, whatever its zone.
 func nanos(b []byte) int64 {
+	if shaped(b, commonLog) {
+		t, err := time.Parse("02/Jan/2006:15:04:05", string(b[:len(commonLog)]))
+		if err != nil {
+			return 0
+		}
+		return t.UnixNano()
+	}
 	if !dated(b) { // an epoch: nineteen digits are nanoseconds
 		n, digits := int64(0), 0
 		for _, c := range b[:min(len(b), 20)] {
@@ -107,7 +114,7 @@ func firstTime(b []byte) int {
 		if b[i] < '0' || b[i] > '9' {
 			continue
 		}
-		if dated(b[i:]) {
+		if dated(b[i:]) || shaped(b[i:], commonLog) {
 			return i
 		}
 		n := i
@@ -122,32 +129,40 @@ func firstTime(b []byte) int {
 	return -1
 }
 
-// dated reports 2026-07-19T22:20:43.
+// dated reports 2026-07-19T22:20:43, also with a blank.
 func dated(b []byte) bool {
-	const picture = "0000-00-00T00:00:00"
+	return shaped(b, "0000-00-00T00:00:00") || shaped(b, "0000-00-00 00:00:00")
+}
+
+// commonLog is 19/Jul/2026:22:20:43.
+const commonLog = "00/Aaa/0000:00:00:00"
+
+// shaped reports whether b begins as the picture says: 0 stands for a digit, A for an
+// upper and a for a lower letter, any other byte for itself.
+func shaped(b []byte, picture string) bool {
 	if len(b) < len(picture) {
 		return false
 	}
-	for i := range picture {
-		switch c := b[i]; picture[i] {
+	for i := range len(picture) {
+		c, ok := b[i], false
+		switch picture[i] {
 		case '0':
-			if c < '0' || c > '9' {
-				return false
-			}
-		case 'T':
-			if c != 'T' && c != ' ' {
-				return false
-			}
+			ok = '0' <= c && c <= '9'
+		case 'A':
+			ok = 'A' <= c && c <= 'Z'
+		case 'a':
+			ok = 'a' <= c && c <= 'z'
 		default:
-			if c != picture[i] {
-				return false
-			}
+			ok = c == picture[i]
+		}
+		if !ok {
+			return false
 		}
 	}
 	return true
 }
 
-// plain is the first reading of lines of text.
+// plainLines is the first reading of lines of text.
 func (s *survey) plainLines() error {
 	for {
 		p, err := s.textLine()

@@ -21,7 +21,10 @@ func peelKlog(_ *Peeler, l *layer, b []byte) outcome {
 	}
 	l.time, l.who.pid = b[1:21], pid
 	l.inner = b[end+2:]
-	if end := stringEnd(l.inner, 0); l.inner[0] == '"' && end > 0 && (end == len(l.inner) || l.inner[end] == ' ') {
+	if len(l.inner) == 0 || l.inner[0] != '"' {
+		return whole
+	}
+	if end := stringEnd(l.inner, 0); end > 0 && (end == len(l.inner) || l.inner[end] == ' ') {
 		l.buf = append(append(l.buf[:0], "msg="...), l.inner...)
 		l.inner = l.buf
 	}
