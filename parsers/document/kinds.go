@@ -75,7 +75,7 @@ var cloudwatchEventsKind = Kind{
 	Name: "cloudwatch-events", Title: "aws logs filter-log-events and get-log-events", Checked: "docs", Carries: "the lines in it",
 	paths: []string{"events=[]"}, marks: `"ingestionTime"`,
 	is:   every("message", "timestamp"),
-	time: "timestamp", id: "eventId", more: "nextToken", advice: "read all pages: aws logs filter-log-events without --max-items",
+	time: "timestamp", id: "eventId", more: "nextToken NextToken", advice: "read all pages: aws logs filter-log-events without --max-items",
 }
 
 var cloudwatchSubscriptionKind = Kind{
