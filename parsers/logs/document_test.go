@@ -217,3 +217,42 @@ func FuzzExport(f *testing.F) {
 		}
 	})
 }
+
+// TestTied holds that of two records of one time in an export of any order none is
+// the first, and that the order of the export counts where it has one.
+func TestTied(t *testing.T) {
+	f := func(want string, order ...int) {
+		t.Helper()
+		text := ""
+		for _, i := range order {
+			text += fmt.Sprintf(`{"_time":"2026-07-19T23:00:0%d.5Z","_stream":"{}","_msg":"{\"msg\":\"session created\",\"mcp_session_id\":\"s\"}"}`, i)
+		}
+		r, err := openDocument([]*source.Input{{Opener: exchangetest.Bytes(text)}}, source.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := ""
+		for e, err := r.Next(); err == nil; e, err = r.Next() {
+			got += fmt.Sprint(e.Time.To-e.Time.From, " ")
+		}
+		if strings.TrimSpace(got) != want {
+			t.Errorf("%v: widths are %s, want %s", order, got, want)
+		}
+	}
+	f("0 0 0 0", 1, 2, 2, 3)
+	f("0 0 0 0", 3, 2, 2, 1)
+	f("0 1 1 0", 2, 1, 3, 2)
+}
+
+// TestHoles holds that an export that was cut off leaves a gap before and behind what
+// it holds, in every domain.
+func TestHoles(t *testing.T) {
+	var text strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&text, `{"labels":{"pod":"p-0"},"line":"session created mcp_session_id=s%d","timestamp":"2026-07-19T23:00:%02dZ"}`+"\n", i, 59-i)
+	}
+	events, s := export(t, []byte(text.String()), true)
+	if len(events) != 32 || !strings.Contains(events[0], " gap ") || !strings.Contains(events[31], " gap ") || s.Gaps != 2 || !strings.Contains(strings.Join(s.Notes, " "), "exactly 30") {
+		t.Errorf("%d events, from %s to %s; %d gaps, notes %v", len(events), events[0], events[len(events)-1], s.Gaps, s.Notes)
+	}
+}
