@@ -38,7 +38,9 @@ func newestFirst(head []byte) bool {
 		case now < last:
 			down++
 		}
-		last = now
+		if last = now; up >= minNewest && up > down {
+			return false // as nearly every log
+		}
 	}
 	return down >= minNewest && up*10 <= down
 }
