@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/isodetect/isodetect/parsers/envelope"
 	"github.com/isodetect/isodetect/parsers/har"
+	"github.com/isodetect/isodetect/parsers/inspector"
 	"github.com/isodetect/isodetect/parsers/logs"
 	"github.com/isodetect/isodetect/parsers/pcap"
 	"github.com/isodetect/isodetect/parsers/source"
@@ -16,8 +18,17 @@ import (
 
 // Formats lists every input format. Where two are equally sure of an input, the first wins.
 var Formats = append([]source.Format{
-	pcap.Format, har.Format, wire.Format,
+	pcap.Format, har.Format, wire.Format, inspector.Format,
 }, logs.Formats()...)
+
+// Wrappers lists what may stand around the lines of a log, in any order.
+func Wrappers() []source.Form {
+	var out []source.Form
+	for _, e := range envelope.All() {
+		out = append(out, source.Form{Name: e.Name, Title: e.Title, Checked: e.Checked})
+	}
+	return out
+}
 
 // find returns the format of a name.
 func find(formats []source.Format, name string) (*source.Format, error) {

@@ -77,6 +77,9 @@ func refuse(m *Member, head []byte, end error) error {
 	if len(head) > 262 && string(head[257:262]) == "ustar" {
 		return errors.New("a tar archive is not read as it is; unpack it and name its directory")
 	}
+	if bytes.HasPrefix(head, []byte("LPKSHHRH")) {
+		return errors.New("a journal file of systemd is not read as it is; write it with journalctl --file FILE -o json --all")
+	}
 	if bytes.IndexByte(head, 0) >= 0 {
 		return errors.New("not recognised: neither text nor a known capture format; see isodetect formats")
 	}

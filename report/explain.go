@@ -81,7 +81,7 @@ func (p *page) bullets(title string, list []string) {
 }
 
 // Formats writes the list of input formats.
-func Formats(w io.Writer, formats []source.Format, st Style) error {
+func Formats(w io.Writer, formats []source.Format, wrappers []source.Form, st Style) error {
 	p := newPage(w, st)
 	for i := range formats {
 		f := &formats[i]
@@ -94,6 +94,13 @@ func Formats(w io.Writer, formats []source.Format, st Style) error {
 		for _, form := range f.Forms {
 			p.para("  form     ", form.Name+": "+form.Title+". Carries "+form.Carries+"; checked "+checked(form.Checked)+".", lipgloss.Style{})
 		}
+	}
+	if len(wrappers) > 0 {
+		p.blank()
+		p.line(p.bold.Render("wrappers"), "  around the lines of a log, up to five in each other, in any order")
+	}
+	for _, w := range wrappers {
+		p.para("  wrapper  ", w.Name+": "+w.Title+"; checked "+checked(w.Checked)+".", lipgloss.Style{})
 	}
 	p.blank()
 	p.para("", "Formats are recognised by content, after gzip, zstd and bzip2. --input-format FORMAT overrides.", p.dim)

@@ -130,6 +130,40 @@ func TestReadSizeChangesNothing(t *testing.T) {
 	}
 }
 
+// TestNewestFirstChangesNothing holds that a log as log stores download it, the newest
+// line first, gives the findings of the log itself.
+func TestNewestFirstChangesNothing(t *testing.T) {
+	for _, in := range inputs(t, 200<<10, ".log") {
+		data, err := os.ReadFile(in.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.SplitAfter(strings.TrimSuffix(string(data), "\n")+"\n", "\n")
+		slices.Reverse(lines)
+		path := filepath.Join(t.TempDir(), "download.log")
+		if err := os.WriteFile(path, []byte(strings.Join(lines, "")), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		same(t, in.path+" reversed", judged(run(t, scan.Options{Paths: []string{path}})), judged(run(t, scan.Options{Paths: []string{in.path}})))
+	}
+}
+
+// judged writes down the findings without their evidence: lines that several writers
+// wrote at about one time may have changed places.
+func judged(res *verdict.Result) string {
+	var lines []string
+	for _, f := range res.Findings {
+		var parties []string
+		for _, p := range f.Parties {
+			parties = append(parties, fmt.Sprintf("%s %s", p.Role, p.Text))
+		}
+		slices.Sort(parties)
+		lines = append(lines, fmt.Sprintf("%s.%s %s ×%d %v", f.Signal.Name, f.Variant, f.Strength, f.Count, parties))
+	}
+	slices.Sort(lines)
+	return strings.Join(lines, "\n")
+}
+
 func TestArgumentOrderAndRepetitionChangeNothing(t *testing.T) {
 	var paths []string
 	for _, in := range inputs(t, 200<<10, ".har", ".jsonl", ".log") {

@@ -14,7 +14,7 @@ func newFormats() *cobra.Command {
 		Short: "list the input formats and what each can carry",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return report.Formats(c.OutOrStdout(), parsers.Formats, style(c.OutOrStdout(), color))
+			return report.Formats(c.OutOrStdout(), parsers.Formats, parsers.Wrappers(), style(c.OutOrStdout(), color))
 		},
 	}
 	cmd.Flags().StringVar(&color, "color", "auto", "`WHEN` to use colour: auto, always, never")

@@ -47,7 +47,10 @@ func peelCloudWatch(p *Peeler, l *layer, b []byte) outcome {
 	case f.has(keyEvents) && bytes.Contains(f.get(keyEvents), []byte(`"message"`)) && bytes.Contains(f.get(keyEvents), []byte(`"timestamp"`)):
 		elements(f.get(keyEvents), func(e []byte) { l.cloudEvent(p, scalar(member(e, "logStreamName")), e) })
 		return several
-	case f.has(keyLogStreamName) && f.has(keyMessage) && f.has(keyTimestamp):
+	case f.has(keyResults) && bytes.Contains(f.get(keyResults), []byte(`"@message"`)):
+		elements(f.get(keyResults), func(row []byte) { l.cloudRow(p, row) })
+		return several
+	case (f.has(keyLogStreamName) || f.has(keyIngestion)) && f.has(keyMessage) && f.has(keyTimestamp):
 		l.cloudEvent(p, f.name(keyLogStreamName), b)
 		return several
 	case f.has(keyAtMessage) && f.has(keyAtTimestamp):
@@ -55,11 +58,42 @@ func peelCloudWatch(p *Peeler, l *layer, b []byte) outcome {
 		if !ok {
 			return other
 		}
-		l.time, l.who.container = f.name(keyAtTimestamp), f.name(keyAtLogStream)
+		l.time, l.who.container = l.inUTC(f.name(keyAtTimestamp)), f.name(keyAtLogStream)
 		l.inner = bytes.TrimRight(unescape(&l.buf, text), "\r\n")
 		return whole
 	}
 	return other
+}
+
+// inUTC adds the zone to the times of Insights, which are always in UTC.
+func (l *layer) inUTC(t []byte) []byte {
+	if !shaped(t, "0000-00-00 00:00:00") {
+		return t
+	}
+	l.object = append(append(l.object[:0], t...), 'Z')
+	return l.object
+}
+
+// cloudRow hands on a row of an answer of Insights: a list of fields with their values.
+func (l *layer) cloudRow(p *Peeler, row []byte) {
+	var text []byte
+	l.time, l.who, l.many = nil, place{}, true
+	elements(row, func(field []byte) {
+		v, _ := quoted(member(field, "value"))
+		switch string(scalar(member(field, "field"))) {
+		case "@message":
+			text = v
+		case "@timestamp":
+			l.time = l.inUTC(v)
+		case "@logStream":
+			l.who.container = v
+		}
+	})
+	if text == nil {
+		return
+	}
+	l.inner = bytes.TrimRight(unescape(&l.buf, text), "\r\n")
+	p.into(l, false)
 }
 
 func (l *layer) cloudEvent(p *Peeler, stream, e []byte) {

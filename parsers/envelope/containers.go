@@ -252,6 +252,16 @@ func peelActions(_ *Peeler, l *layer, b []byte) outcome {
 	return whole
 }
 
+// fromGrafana reports what stands behind a time and a tab where Grafana writes lines as
+// text. Loggers and gateways that write so have a level there.
+func fromGrafana(rest []byte) bool {
+	n := bytes.IndexAny(rest, " \t")
+	if n < 0 || rest[0] == 0x1b || rest[0] == ' ' || rest[n] == '\t' {
+		return false
+	}
+	return !level(rest[:n])
+}
+
 // peelTimestamp reads "TIME TEXT" where the time is a tool's: with the nine digits
 // of docker logs -t, or in front of an object. A level behind it says that it is
 // the program's own, unless the lines before had a tool's.
@@ -265,6 +275,10 @@ func peelTimestamp(p *Peeler, l *layer, b []byte) outcome {
 		return bare
 	}
 	if l.last > 0 && p.envelopes[l.last-1].Name == "timestamps" && fraction == 9 && b[n] == ' ' {
+		l.time, l.inner = b[:n], rest
+		return whole
+	}
+	if b[n] == '\t' && fromGrafana(rest) {
 		l.time, l.inner = b[:n], rest
 		return whole
 	}

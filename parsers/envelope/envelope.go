@@ -1,7 +1,7 @@
 // Package envelope takes off what container runtimes, init systems and log
 // collectors put around the lines of a server: the time they received a line, the
 // stream, and whose line it is. Envelopes lie in each other in any order, up to
-// four deep; which ones is decided line by line.
+// five deep; which ones is decided line by line.
 package envelope
 
 // Envelope is one way in which lines are wrapped, as a value. Adding one means
@@ -69,18 +69,26 @@ func All() []Envelope {
 		{"compose", "docker compose logs, also coloured", "docs", letter | digit | escape, peelCompose},
 		{"stern", "stern, text", "docs", letter | digit | escape, peelStern},
 		{"stern-json", "stern -o json and extjson", "docs", brace, peelSternJSON},
-		{"journald-json", "journalctl -o json", "docs", brace, peelJournal},
+		{"journald-json", "journalctl -o json and json-seq", "real", brace, peelJournal},
 		{"syslog-5424", "syslog RFC 5424, with its priority", "real", angle | digit, peelSyslog5424},
 		{"syslog-3164", "syslog RFC 3164, rsyslog traditional format, journalctl -o short and short-precise", "real", angle | letter, peelSyslog3164},
-		{"syslog-iso", "rsyslog file format, journalctl -o short-iso", "real", digit, peelSyslogISO},
-		{"journald-full", "journalctl -o short-full and short-unix", "docs", letter | digit, peelJournalFull},
+		{"syslog-iso", "rsyslog file format, journalctl -o short-iso and short-iso-precise", "real", digit, peelSyslogISO},
+		{"journald-full", "journalctl -o short-full, short-unix and with-unit", "real", letter | digit, peelJournalFull},
+		{"klog", "klog and glog of Go", "real", letter, peelKlog},
+		{"heroku", "Heroku and Fly.io log lines", "docs", digit, peelHeroku},
+		{"ts", "a time without a year in front of an object: ts of moreutils", "docs", letter, peelTS},
 		{"gcp", "Google Cloud Logging entries, one a line", "docs", brace, peelGCP},
 		{"loki", "Grafana Loki: logcli -o jsonl, Grafana export, query result of the API", "docs", brace, peelLoki},
 		{"victorialogs", "VictoriaLogs query result", "docs", brace, peelVictoria},
 		{"elastic", "Elasticsearch documents and Filebeat events", "docs", brace, peelElastic},
 		{"fluent", "Fluent Bit, Fluentd and Vector records", "docs", brace | digit, peelFluent},
 		{"cloudwatch", "CloudWatch Logs: aws logs tail, filter-log-events, Insights, subscription", "docs", brace | digit, peelCloudWatch},
-		{"otlp", "OpenTelemetry logs and traces, OTLP/JSON", "docs", brace, peelOTLP},
+		{"otlp", "OpenTelemetry logs and traces, OTLP/JSON", "real", brace, peelOTLP},
+		{"jaeger", "Jaeger traces", "docs", brace, peelJaeger},
+		{"zipkin", "Zipkin spans, version 2", "docs", brace, peelZipkin},
+		{"otel-console", "OpenTelemetry for Python, spans on the console", "real", brace, peelConsoleSpan},
+		{"mcp-inspector", "MCP Inspector, exported protocol messages", "docs", brace, peelInspector},
+		{"mcpsnoop", "mcpsnoop JSONL", "docs", brace, peelSnoop},
 		{"github-actions", "GitHub Actions job log", "docs", digit, peelActions},
 		{"timestamps", "a time in front of each line: docker logs -t, kubectl --timestamps, CloudWatch export", "docs", digit, peelTimestamp},
 		{Export, "journalctl -o export", "real", 0, nil}, // read by its own Reader: its records take several lines
@@ -106,4 +114,4 @@ type Meta struct {
 type Address struct{ N, Offset int64 }
 
 // MaxDepth is how many envelopes are taken off one line.
-const MaxDepth = 4
+const MaxDepth = 5

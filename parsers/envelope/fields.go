@@ -31,7 +31,7 @@ func (f *fields) read(b []byte) bool {
 			return false
 		}
 		if id := keyOf(k); id != keyNone {
-			if id != keyTime && id != keyTimestamp && id != keyMessage {
+			if id != keyTime && id != keyTimestamp && id != keyMessage && id < keyMoment {
 				f.known++
 			}
 			f.at[id], f.value[id] = f.gen, v

@@ -62,6 +62,32 @@ const (
 	keyResourceLogs
 	keyResourceSpans
 	keyNative
+
+	// From here on names that loggers use as well.
+	keyMoment
+	keyMomentTime
+	keyIngestion
+	keyResults
+	keyTraceID
+	keyID
+	keyLocal
+	keyDuration
+	keyTags
+	keyKind
+	keyDirection
+	keyOrigin
+	keyResponse
+	keySession
+	keyRaw
+	keySeq
+	keyTransport
+	keyTS
+	keyConn
+	keyServerLabel
+	keyStartTime
+	keyEndTime
+	keyContext
+	keyAttributes
 	keys
 )
 
@@ -181,6 +207,54 @@ func keyOf(k []byte) key {
 		return keyResourceSpans
 	case "isodetect":
 		return keyNative
+	case "start_time":
+		return keyStartTime
+	case "end_time":
+		return keyEndTime
+	case "context":
+		return keyContext
+	case "attributes":
+		return keyAttributes
+	case "isodetect.moment":
+		return keyMoment
+	case "isodetect.time":
+		return keyMomentTime
+	case "ingestionTime":
+		return keyIngestion
+	case "results":
+		return keyResults
+	case "traceId":
+		return keyTraceID
+	case "id":
+		return keyID
+	case "localEndpoint":
+		return keyLocal
+	case "duration":
+		return keyDuration
+	case "tags":
+		return keyTags
+	case "kind":
+		return keyKind
+	case "direction":
+		return keyDirection
+	case "origin":
+		return keyOrigin
+	case "response":
+		return keyResponse
+	case "session_id":
+		return keySession
+	case "raw":
+		return keyRaw
+	case "seq":
+		return keySeq
+	case "transport":
+		return keyTransport
+	case "ts":
+		return keyTS
+	case "conn_id":
+		return keyConn
+	case "server_label":
+		return keyServerLabel
 	}
 	return keyNone
 }

@@ -32,35 +32,47 @@ func (l *layer) resources(p *Peeler, list []byte, scopes, records string, one fu
 }
 
 // resource reads whose records follow.
-func resource(attributes []byte) (w place) {
-	var instance, service []byte
-	eachAttribute(attributes, func(k, v []byte) {
-		s := scalar(plain(v))
-		switch string(k) {
-		case "k8s.pod.name":
-			w.pod = s
-		case "k8s.namespace.name":
-			w.namespace = s
-		case "k8s.container.name", "container.name":
-			w.container = s
-		case "container.id":
-			w.id = s
-		case "k8s.container.restart_count":
-			w.restart = s
-		case "process.pid":
-			w.pid = s
-		case "host.name":
-			w.host = s
-		case "service.name":
-			service = s
-		case "service.instance.id":
-			instance = s
-		}
-	})
+func resource(attributes []byte) place {
+	var r owner
+	eachAttribute(attributes, func(k, v []byte) { r.set(k, scalar(plain(v))) })
+	return r.place()
+}
+
+// owner gathers what a tracer says about the process whose records follow.
+type owner struct {
+	w                 place
+	instance, service []byte
+}
+
+func (r *owner) set(k, s []byte) {
+	switch string(k) {
+	case "k8s.pod.name":
+		r.w.pod = s
+	case "k8s.namespace.name":
+		r.w.namespace = s
+	case "k8s.container.name", "container.name":
+		r.w.container = s
+	case "container.id":
+		r.w.id = s
+	case "k8s.container.restart_count":
+		r.w.restart = s
+	case "process.pid":
+		r.w.pid = s
+	case "host.name", "hostname":
+		r.w.host = s
+	case "service.name":
+		r.service = s
+	case "service.instance.id":
+		r.instance = s
+	}
+}
+
+func (r *owner) place() place {
+	w := r.w
 	if w.pod == nil && w.container == nil {
-		w.program = service
-		if instance != nil {
-			w.host, w.program = instance, nil
+		w.program = r.service
+		if r.instance != nil {
+			w.host, w.program = r.instance, nil
 		}
 	}
 	return w
@@ -176,38 +188,19 @@ func (l *layer) logRecord(p *Peeler, _, record []byte) {
 	p.into(l, false)
 }
 
-// span hands on the span of a request that a server received: it says when the
-// request ended and how. Spans of clients are of their own requests, or of those
-// that a server sent.
+// span hands on the span of a request that a server received. Spans of clients are
+// of their own requests, or of those that a server sent.
 func (l *layer) span(p *Peeler, scope, span []byte) {
 	if kind := string(scalar(member(span, "kind"))); kind == "3" || kind == "SPAN_KIND_CLIENT" {
 		return
 	}
 	attributes := member(span, "attributes")
-	method, outcome := false, "ok"
-	eachAttribute(attributes, func(k, _ []byte) {
-		switch string(k) {
-		case "mcp.method.name", "mcp.method":
-			method = true
-		case "error.type":
-			outcome = "error"
-		}
-	})
-	if !method {
-		return
-	}
+	t := traced{telemetry: sdkOf(scope), time: stamp(span, "endTimeUnixNano")}
 	if code := string(scalar(member(span, "status", "code"))); code == "2" || code == "STATUS_CODE_ERROR" {
-		outcome = "error"
+		t.failed = true
 	}
-	l.time = stamp(span, "endTimeUnixNano")
-	out := appendAttributes(append(l.buf[:0], '{'), attributes, 0)
-	out = append(append(append(comma(out), `"outcome":"`...), outcome...), '"')
-	if bytes.Contains(scope, []byte("ModelContextProtocol")) { // csharp-sdk: a private id, never the one of the wire
-		out = append(out, `,"isodetect.session.id_kind":"telemetry"`...)
-	}
-	l.buf = append(out, '}')
-	l.inner = l.buf
-	p.into(l, false)
+	eachAttribute(attributes, func(k, v []byte) { t.see(k, scalar(plain(v))) })
+	l.traced(p, &t, func(dst []byte) []byte { return appendAttributes(dst, attributes, 0) })
 }
 
 // stamp is a time in ns; 0 says that it is not known.

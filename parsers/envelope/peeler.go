@@ -17,6 +17,7 @@ type Peeler struct {
 	open      []*partial
 	held      int // bytes in open
 	path      place
+	sequence  sequence
 	seen      []string // names of the envelopes met, in the order of their first meeting
 
 	// Overlong counts lines in parts that grew beyond the limit, Unended those whose end is missing.
@@ -118,8 +119,8 @@ func possible(b []byte, c class) bool {
 	switch head := b[:min(len(b), 64)]; c {
 	case digit: // a time, the length in front of RFC 5424, or the name of a service
 		return len(head) > 20 && (b[10] == 'T' || b[10] == '.') || bytes.Contains(head[:min(len(head), 12)], []byte(" <")) || bytes.Contains(head, []byte(" |"))
-	case letter: // Jul 19, Sun 2026, or the name of a pod or service
-		if b[3] == ' ' && (isDigit(b[4]) || isDigit(b[5])) {
+	case letter: // Jul 19, Sun 2026, I0719, or the name of a pod or service
+		if b[3] == ' ' && (isDigit(b[4]) || isDigit(b[5])) || b[0] <= 'W' && isDigit(b[1]) && isDigit(b[4]) && b[5] == ' ' {
 			return true
 		}
 		words := 0

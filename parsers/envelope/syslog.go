@@ -5,9 +5,50 @@ import "bytes"
 // peelSyslog5424 reads "<PRI>1 TIME HOST APP PROCID MSGID SD TEXT", also behind the
 // length that TCP framing puts in front (RFC 5424 §6, RFC 6587 §3.4.1).
 func peelSyslog5424(p *Peeler, l *layer, b []byte) outcome {
-	if n := word(b[:min(len(b), 12)]); isDigit(b[0]) && n < 9 && n+1 < len(b) && b[n+1] == '<' && shaped(b[:n], "000000000"[:n]) {
-		b = b[n+1:]
+	if n, length := counted(b); n > 0 {
+		if n+length+1 >= len(b) { // as files hold them: a frame a line
+			return p.syslog5424(l, b[n:])
+		}
+		return p.frames(l, b)
 	}
+	return p.syslog5424(l, b)
+}
+
+// counted reads the length in front of a frame: how long it is as it stands, with
+// the blank behind it, and what it says; 0 if there is none.
+func counted(b []byte) (n, length int) {
+	for n < len(b) && n < 9 && isDigit(b[n]) {
+		length = 10*length + int(b[n]-'0')
+		n++
+	}
+	if n == 0 || n+1 >= len(b) || b[n] != ' ' || b[n+1] != '<' {
+		return 0, 0
+	}
+	return n + 1, length
+}
+
+// frames hands on messages that stand behind each other without newlines, as they
+// go over TCP.
+func (p *Peeler) frames(l *layer, b []byte) outcome {
+	n, length := counted(b)
+	if n+length < len(b) {
+		if next, _ := counted(b[n+length:]); next == 0 { // the length counts something else
+			return p.syslog5424(l, b[n:])
+		}
+	}
+	for n > 0 {
+		frame := b[n:min(len(b), n+length)]
+		if p.syslog5424(l, bytes.TrimRight(frame, "\r\n")) == whole {
+			l.many = true
+			p.into(l, false)
+		}
+		b = b[n+len(frame):]
+		n, length = counted(b)
+	}
+	return several
+}
+
+func (p *Peeler) syslog5424(l *layer, b []byte) outcome {
 	n := priority(b)
 	if n == 0 || n+2 > len(b) || b[n] != '1' || b[n+1] != ' ' {
 		return other

@@ -86,6 +86,7 @@ const (
 	slotVendor // a key that one gateway alone writes
 	slotSuccess
 	slotRecipients // how many sessions something was sent to
+	slotConn
 
 	slots
 )
@@ -140,12 +141,12 @@ var keySlots = func() map[string]slot {
 		slotMethod:     {"method"},
 		slotHTTPMethod: {"httpmethod", "httprequestmethod", "reqmethod", "requestmethod", "verb"},
 		slotOperation:  {"op", "operation", "action"},
-		slotRPCID:      {"rpcid", "jsonrpcid", "jsonrpcrequestid", "mcprequestid", "mcprpcid", "rpcrequestid", "mcpid"},
+		slotRPCID:      {"rpcid", "jsonrpcid", "jsonrpcrequestid", "mcprequestid", "mcprpcid", "rpcrequestid", "mcpid", "rpcjsonrpcrequestid"},
 		slotID:         {"id"},
 		slotRequestID:  {"requestid"},
 		slotIDType:     {"isodetectrpcidtype"},
 		slotCancelID:   {"cancelrequestid", "cancelid", "cancelledrequestid", "canceledrequestid", "isodetectcancelrequestid", "cancelledid", "canceledid"},
-		slotToken:      {"progresstoken", "mcpprogresstoken", "isodetectprogresstoken"},
+		slotToken:      {"progresstoken", "mcpprogresstoken", "isodetectprogresstoken", "mcpnotificationsprogresstoken"},
 		slotBareToken:  {"token"},
 		slotTokenType:  {"isodetectprogresstokentype"},
 		slotURI:        {"uri", "resourceuri", "mcpresourceuri", "resource", "resourcereaduri"},
@@ -189,6 +190,7 @@ var keySlots = func() map[string]slot {
 		slotVendor:     {"component", "timegenerated", "serverresponsedurationms", "apitype"},
 		slotSuccess:    {"success"},
 		slotRecipients: {"subscribercount"},
+		slotConn:       {"isodetectconn"},
 	} {
 		for _, p := range paths {
 			m[p] = s

@@ -14,6 +14,7 @@ import (
 // reader; they differ in how an input is recognised and what it is called.
 func Formats() []source.Format {
 	return []source.Format{
+		documentFormat(),
 		{
 			Name: "native", Title: "native isodetect events, one JSON object a line", Checked: "real",
 			Carries: "all signals, as far as the server writes message events",

@@ -37,8 +37,9 @@ type parser struct {
 	forms   formState // of the lines of running text
 
 	peeler *envelope.Peeler
-	wrap   wrap  // what the envelopes of the current line tell
-	outer  outer // the physical line, and what becomes of it
+	wrap   wrap   // what the envelopes of the current line tell
+	outer  outer  // the physical line, and what becomes of it
+	shown  []byte // what of it stands in excerpts instead of it: a record of a document; nil = the line
 
 	// Of the current line.
 	base event.Event // time, address, domain

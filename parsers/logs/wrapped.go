@@ -34,6 +34,9 @@ func (p *parser) line(b []byte, at event.Address) (f fate, why string) {
 		p.peel("")
 	}
 	p.outer = outer{at: at, text: b}
+	if p.shown != nil {
+		p.outer.text = p.shown
+	}
 	overlong, unended := p.peeler.Overlong, p.peeler.Unended
 	p.peeler.Peel(b, envelope.Address{N: at.N, Offset: at.Offset})
 	return p.became(overlong, unended)
@@ -71,7 +74,7 @@ func (p *parser) inside(b []byte, m *envelope.Meta) {
 	case m.Parts > 0:
 		at.N, at.Offset = m.First.N, m.First.Offset
 		o.text = m.Head
-	case !m.Single:
+	case !m.Single && p.shown == nil:
 		o.text = nil
 	}
 	if len(p.queue) >= maxQueue {
@@ -176,12 +179,25 @@ func (p *parser) received() bool {
 	return true
 }
 
-// kinds says of which kind the session ids of a record are, where it tells.
+// kinds says of which kind the session ids of a record are, and on which connection
+// it was seen, where it tells.
 func (p *parser) kinds(events []event.Event) {
+	if conn := p.rec.get(slotConn); conn.form != formNone && !p.rec.native {
+		name := p.name(p.rec.text(conn))
+		for i := range events {
+			events[i].Sender.Conn = name
+		}
+	}
+	kind := ""
+	if p.rec.has(slotSessionKind) {
+		kind = string(p.rec.text(p.rec.get(slotSessionKind)))
+	}
 	switch {
 	case p.rec.native:
-	case p.rec.has(slotSessionKind) && string(p.rec.text(p.rec.get(slotSessionKind))) == "telemetry":
+	case kind == "telemetry":
 		markKind(events, event.IDTelemetry)
+	case kind == "proxy":
+		markKind(events, event.IDProxy)
 	case p.gateway():
 		markKind(events, event.IDGateway)
 	}
