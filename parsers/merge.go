@@ -1,6 +1,7 @@
 package parsers
 
 import (
+	"cmp"
 	"container/heap"
 	"errors"
 	"io"
@@ -21,15 +22,18 @@ func (s *Set) Reader() *Merged { return Merge(s.sources(), s.opt.DomainOf) }
 
 func (s *Set) sources() []Source {
 	var out []Source
-	groups := map[string]bool{}
+	groups, logs := map[string]bool{}, map[*rotated]bool{}
 	for _, m := range s.Members {
-		if m.Format == nil || m.Err != nil || groups[m.Format.Name] {
+		if m.Format == nil || m.Err != nil || m.SameAs != "" || groups[m.Format.Name] || logs[m.rotated] {
 			continue
 		}
 		members := []*Member{m}
 		if m.Format.Group {
 			groups[m.Format.Name] = true
 			members = s.ofFormat(m.Format)
+		} else if m.rotated != nil {
+			logs[m.rotated] = true
+			members = m.rotated.files
 		}
 		in := make([]*source.Input, len(members))
 		for i, g := range members {
@@ -69,6 +73,7 @@ type Merged struct {
 type head struct {
 	Source
 	order   int
+	in      *source.Input // of the last event
 	e       *event.Event
 	last    int64 // the latest time seen, to which earlier stamps are clamped
 	at      event.Address
@@ -196,8 +201,12 @@ func (h *head) clamp(e *event.Event) {
 }
 
 func (h *head) input(index int32) *source.Input {
+	if h.in != nil && h.in.Index == index {
+		return h.in
+	}
 	for _, in := range h.Inputs {
 		if in.Index == index {
+			h.in = in
 			return in
 		}
 	}
@@ -208,12 +217,12 @@ func (h *head) input(index int32) *source.Input {
 // what was joined by name is one endpoint, whatever its inputs know of paths. A
 // record that names no instance belongs to its input (DETECTION §1, domain).
 func (m *Merged) rename(h *head, e *event.Event) {
-	path := ""
+	path, log := "", ""
 	if in := h.input(e.At.Source); in != nil {
-		path = in.Path
+		path, log = in.Path, cmp.Or(in.Log, in.Path)
 	}
 	if e.Domain.Server == "" {
-		e.Domain.Server = path
+		e.Domain.Server = log
 	}
 	if m.domainOf == nil {
 		return

@@ -63,12 +63,13 @@ func incomplete(set *parsers.Set, interrupted bool) string {
 
 func noteDuplicates(res *verdict.Result, set *parsers.Set) {
 	for _, m := range set.Members {
-		if m.SameAs == "" {
+		text := m.Repeats()
+		if text == "" {
 			continue
 		}
 		res.Notes = append(res.Notes, signals.Note{
 			Kind: signals.NoteSameInputTwice, Count: 1,
-			Text: fmt.Sprintf("%s holds the same bytes as %s, which were read once", m.Path, m.SameAs),
+			Text: text,
 		})
 	}
 }

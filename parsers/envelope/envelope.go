@@ -99,11 +99,30 @@ type Meta struct {
 	Single bool             // the physical line holds this line and no other
 	Parts  int              // how many physical lines before this one hold its beginning
 	First  Address          // of the first of them
+	Shares []Share          // how many of them stand in which input
 	Head   []byte           // its beginning, as it stands
 }
 
 // Address is where a physical line stands.
-type Address struct{ N, Offset int64 }
+type Address struct {
+	N, Offset int64
+	Source    int32 // which input, where a log lies in several
+}
+
+// Share counts the lines of a record in one input.
+type Share struct {
+	Source int32
+	N      int64
+}
+
+// Count adds a line of an input to shares.
+func Count(shares []Share, source int32) []Share {
+	if n := len(shares); n > 0 && shares[n-1].Source == source {
+		shares[n-1].N++
+		return shares
+	}
+	return append(shares, Share{source, 1})
+}
 
 // MaxDepth is how many envelopes are taken off one line.
 const MaxDepth = 4

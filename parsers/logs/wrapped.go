@@ -35,7 +35,7 @@ func (p *parser) line(b []byte, at event.Address) (f fate, why string) {
 	}
 	p.outer = outer{at: at, text: b}
 	overlong, unended := p.peeler.Overlong, p.peeler.Unended
-	p.peeler.Peel(b, envelope.Address{N: at.N, Offset: at.Offset})
+	p.peeler.Peel(b, envelope.Address{N: at.N, Offset: at.Offset, Source: at.Source})
 	return p.became(overlong, unended)
 }
 
@@ -69,7 +69,7 @@ func (p *parser) inside(b []byte, m *envelope.Meta) {
 	at := o.at
 	switch {
 	case m.Parts > 0:
-		at.N, at.Offset = m.First.N, m.First.Offset
+		at.Source, at.N, at.Offset = m.First.Source, m.First.N, m.First.Offset
 		o.text = m.Head
 	case !m.Single:
 		o.text = nil
@@ -88,8 +88,7 @@ func (p *parser) inside(b []byte, m *envelope.Meta) {
 	if m.Lost != "" {
 		p.missing(at, m.Lost)
 	} else if f, why = p.inner(b, at); f == used && m.Parts > 0 {
-		p.stats.Ignored -= int64(m.Parts)
-		p.stats.Used += int64(m.Parts)
+		p.used(m.Shares)
 	}
 	if f == used || o.fate == ignored {
 		o.fate, o.why = f, why

@@ -1,0 +1,123 @@
+package scan_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/isodetect/isodetect/scan"
+	"github.com/isodetect/isodetect/signals"
+	"github.com/isodetect/isodetect/verdict"
+)
+
+// rotations name the files of a log that was rotated n-1 times, the oldest first.
+var rotations = map[string]func(i, n int) string{
+	"numbers": func(i, n int) string {
+		if i == n-1 {
+			return "x.log"
+		}
+		return fmt.Sprintf("x.log.%d", n-1-i)
+	},
+	"dates": func(i, n int) string {
+		if i == n-1 {
+			return "x.log"
+		}
+		return fmt.Sprintf("x.log-202611%02d", i+1)
+	},
+	"dated stems":        func(i, n int) string { return fmt.Sprintf("x-202611%02d.log", i+1) },
+	"dated fronts":       func(i, n int) string { return fmt.Sprintf("2026-11-%02d-x.log", i+1) },
+	"kubelet":            func(i, n int) string { return kubelet("0.log", i, n) },
+	"no name at the end": func(i, n int) string { return fmt.Sprintf("x.log.%d", n-i) },
+}
+
+func kubelet(base string, i, n int) string {
+	if i == n-1 {
+		return base
+	}
+	return fmt.Sprintf("%s.202611%02d-222000", base, i+1)
+}
+
+// split cuts a log at n-1 lines, in n parts that all hold something.
+func split(rng *rand.Rand, data []byte, n int) [][]byte {
+	lines := bytes.SplitAfter(data, []byte("\n"))
+	if len(lines[len(lines)-1]) == 0 {
+		lines = lines[:len(lines)-1]
+	}
+	n = min(n, len(lines))
+	cuts := rng.Perm(len(lines) - 1)[:n-1]
+	slices.Sort(cuts)
+	var parts [][]byte
+	from := 0
+	for _, c := range cuts {
+		parts = append(parts, bytes.Join(lines[from:c+1], nil))
+		from = c + 1
+	}
+	return append(parts, bytes.Join(lines[from:], nil))
+}
+
+// pack compresses a file now and then, and returns what its name then ends in.
+func pack(rng *rand.Rand, data []byte) ([]byte, string) {
+	switch rng.IntN(3) {
+	case 0:
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		z.Write(data)
+		z.Close()
+		return b.Bytes(), ".gz"
+	case 1:
+		z, _ := zstd.NewWriter(nil)
+		return z.EncodeAll(data, nil), ".zst"
+	}
+	return data, ""
+}
+
+func put(t testing.TB, path string, data []byte) string {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// A log that was rotated anywhere, under any names, tells what it tells in one file.
+func TestRotatedLogChangesNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(11, 12))
+	for _, in := range inputs(t, 1<<20, ".log") {
+		data, err := os.ReadFile(in.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := found(run(t, scan.Options{Paths: []string{in.path}, InputFormat: format(in)}))
+		var names []string
+		for style := range rotations {
+			names = append(names, style)
+		}
+		slices.Sort(names)
+		for _, style := range names {
+			dir := t.TempDir()
+			parts := split(rng, data, 2+rng.IntN(8))
+			var paths []string
+			for i, part := range parts {
+				packed, suffix := pack(rng, part)
+				paths = append(paths, put(t, filepath.Join(dir, rotations[style](i, len(parts))+suffix), packed))
+			}
+			rng.Shuffle(len(paths), func(i, j int) { paths[i], paths[j] = paths[j], paths[i] })
+			same(t, fmt.Sprintf("%s as %d files, %s", in.path, len(parts), style), found(run(t, scan.Options{Paths: paths, InputFormat: format(in)})), want)
+			same(t, fmt.Sprintf("%s as directory of %d files, %s", in.path, len(parts), style), found(run(t, scan.Options{Paths: []string{dir}, InputFormat: format(in)})), want)
+		}
+	}
+}
+
+func format(input) string { return "" }
+
+var _ = strings.Contains
+var _ = signals.Probable
+var _ verdict.Result
