@@ -61,7 +61,9 @@ func (s *State) cancelled(m *Moment) {
 		id = m.Event.RPC.ID
 	}
 	if r := m.Party.openClient(id); r != nil {
-		m.Request = r
+		if m.Request = r; r.Exchange != nil {
+			return // a capture shows how it ends
+		}
 		r.Answer, r.Code = mcp.KindError, CodeRequestCancelled
 		s.end(m, r, Answered, refOf(m.Event))
 		return
@@ -73,7 +75,7 @@ func (s *State) cancelled(m *Moment) {
 // before, if only now a line says that it was cancelled.
 func (p *Party) toldLater(id mcp.ID, t event.Time) *Request {
 	r := p.Recent(id)
-	if r == nil || r.Fate != Answered || t.To-r.End.Time.To >= second {
+	if r == nil || r.Exchange != nil || r.Fate != Answered || t.To-r.End.Time.To >= second {
 		return nil
 	}
 	r.Answer, r.Code = mcp.KindError, CodeRequestCancelled
@@ -152,8 +154,9 @@ func (s *State) loggedMessage(m *Moment) {
 		s.clientNotification(m, p)
 	case (rpc.Kind == mcp.KindResult || rpc.Kind == mcp.KindError) && ev.Dir != event.ToServer:
 		if r := p.openClient(rpc.ID); r != nil {
-			m.Request = r
-			s.answer(m, r)
+			if m.Request = r; r.Exchange == nil { // else a capture shows how it ends
+				s.answer(m, r)
+			}
 		}
 	}
 }
@@ -191,7 +194,9 @@ func (s *State) done(m *Moment) {
 		}
 		return
 	}
-	m.Request = r
+	if m.Request = r; r.Exchange != nil {
+		return // a capture shows how it ends
+	}
 	switch ev.Outcome {
 	case event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled:
 		r.Answer, r.ErrorText, r.Code = mcp.KindResult, ev.RPC.ErrorText, ev.RPC.Code

@@ -155,6 +155,7 @@ func (m *Merged) advance(h *head) bool {
 		}
 		m.rename(h, e)
 		h.note(e)
+		e.View = int32(h.order)
 		h.e = e
 		return true
 	}

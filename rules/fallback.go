@@ -16,7 +16,7 @@ type Fallback struct {
 	Stateless bool
 	// Named counts, per session, the log lines that were answered with it although
 	// the request had none: the first one is its initialize.
-	Named Recent[string, int]
+	Named Recent[Naming, int]
 	// Done holds the requests already reported by their effects, so that one
 	// request is one occurrence.
 	Done Recent[uint64, bool]

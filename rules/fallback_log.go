@@ -11,6 +11,12 @@ import (
 
 // What logs say about how a session was resolved.
 
+// Naming is a session in one log.
+type Naming struct {
+	Session string
+	View    int32
+}
+
 // resolved judges the server's own word about how it resolved a session.
 func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 	ev, d, bound := m.Event, m.Domain, m.Party
@@ -53,8 +59,9 @@ func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 	live := d.Live(ev.Time, maxLive)
 	if ev.Answered.State == event.Present {
 		p := m.Party
-		n, _ := f.Named.Get(p.ID)
-		if f.Named.Put(p.ID, n+1); n == 0 && ev.RPC.Method == "" {
+		line := Naming{p.ID, ev.View} // each log has a line about its initialize
+		n, _ := f.Named.Get(line)
+		if f.Named.Put(line, n+1); n == 0 && ev.RPC.Method == "" {
 			return // its initialize
 		}
 		if !p.Born || len(without(live, p)) == 0 {
