@@ -17,6 +17,8 @@ type Domain struct {
 	Key    event.Domain
 	Seq    int
 	Source int32 // of its first event
+	View   int32 // of its first event
+	Views  bool  // several recordings tell about it, each by its own clock
 	Log    bool  // known from logs only
 	First  int64
 	Last   int64

@@ -105,6 +105,14 @@ func (p *Party) LiveAt(t event.Time) Certainty {
 	return min(began, Before(t, p.LiveTo))
 }
 
+// LiveFor is LiveAt for an event of a log, whose own order counts before its stamps.
+func (p *Party) LiveFor(ev *event.Event) Certainty {
+	if p.Live && p.Birth.View == ev.View {
+		return Certain
+	}
+	return p.LiveAt(ev.Time)
+}
+
 // Complete reports whether nothing that the party sent or received in this
 // direction since a time was lost (DETECTION §1, complete).
 func (p *Party) Complete(dir event.Dir, since int64) bool {

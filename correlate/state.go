@@ -93,6 +93,7 @@ func (s *State) Apply(ev *event.Event) *Moment {
 		s.Beyond++
 		return nil
 	}
+	d.Views = d.Views || ev.View != d.View
 	d.stamp(ev.Time)
 	s.Moment = Moment{Event: ev, Domain: d, Ended: s.Moment.Ended[:0]}
 	m := &s.Moment
@@ -134,7 +135,7 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 	}
 	if d == nil {
 		d = newDomain(ev.Domain, len(s.Domains)+1)
-		d.Source = ev.At.Source
+		d.Source, d.View = ev.At.Source, ev.View
 		d.Hole = s.Holes[ev.At.Source]
 		if d.Hole != ([3]int64{}) {
 			d.Gaps++

@@ -37,7 +37,7 @@ func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 		out.Note(signals.NoteFallbackOwn, ev.At)
 		return
 	}
-	f.reportLog(m, bound, signals.Confirmed, "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)
+	f.reportLog(m, bound, orderedLog(ev, without(live, bound), signals.Confirmed), "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)
 }
 
 // fallbackSource reports whether a resolution source means that the session was guessed.
@@ -68,14 +68,23 @@ func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 			return
 		}
 		out.Judged(signals.FallbackResolution)
-		f.reportLog(m, p, signals.Confirmed, "a request that named no session was answered in the name of "+p.Alias, "", out)
+		f.reportLog(m, p, orderedLog(ev, without(live, p), signals.Confirmed), "a request that named no session was answered in the name of "+p.Alias, "", out)
 		return
 	}
 	if ev.RPC.Method == mcp.ToolsCall && ev.Outcome == event.OutcomeOK && d.CreationLines > 0 && len(live) > 0 {
 		out.Judged(signals.FallbackResolution)
-		f.reportLog(m, nil, signals.Probable, "a tool call without a session succeeded in a log that shows how sessions are made",
+		f.reportLog(m, nil, orderedLog(ev, live, signals.Probable), "a tool call without a session succeeded in a log that shows how sessions are made",
 			"the server has no stateless branch", out)
 	}
+}
+
+// orderedLog is the strength of a finding that needs another session to be live: one
+// less where only stamps of two logs, which allow both orders, say that one is.
+func orderedLog(ev *event.Event, others []*correlate.Party, st signals.Strength) signals.Strength {
+	if slices.ContainsFunc(others, func(p *correlate.Party) bool { return p.LiveFor(ev) == correlate.Certain }) {
+		return st
+	}
+	return st.Down()
 }
 
 func (f *Fallback) reportLog(m *correlate.Moment, bound *correlate.Party, st signals.Strength, summary, assume string, out *Sink) {

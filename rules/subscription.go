@@ -46,6 +46,10 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 	if log := ev.Exchange.N == 0 && delivers(ev, mcp.ResourceUpdated); wire || log {
 		u := Update{At: p, URI: correlate.NewURI(ev.RPC.URI), Log: log, Many: len(m.Domain.Live(ev.Time, 2)) > 1}
 		u.Ref = correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
+		if log && m.Domain.Views && len(f.Waiting) < maxUpdates {
+			f.Waiting = append(f.Waiting, u) // another log may still tell of a subscription before
+			return
+		}
 		f.judge(u, m.Domain, false, out)
 	}
 }
@@ -58,7 +62,7 @@ func (f *Subscription) answered(r *correlate.Request, d *correlate.Domain, out *
 	waiting, subscribed := f.Waiting, correlate.NewURI(r.URI)
 	f.Waiting = nil
 	for _, u := range waiting {
-		if subscribed.Covers(u.URI) {
+		if subscribed.Covers(u.URI) && !(u.Log && d.Views) {
 			f.judge(u, d, false, out)
 		} else {
 			f.Waiting = append(f.Waiting, u)

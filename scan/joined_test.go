@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/isodetect/isodetect/scan"
@@ -81,4 +82,60 @@ func severalServers(t *testing.T, paths []string) bool {
 		}
 	}
 	return false
+}
+
+// Orders that the stamps of two logs of one domain do not give cost one strength, and
+// what one log alone tells does not get weaker by the other.
+func TestOrderAcrossTwoLogs(t *testing.T) {
+	f := func(want string, logs ...string) {
+		t.Helper()
+		dir := t.TempDir()
+		var paths []string
+		for i, text := range logs {
+			paths = append(paths, put(t, filepath.Join(dir, []string{"app.log", "access.log"}[i]), []byte(text)))
+		}
+		res := run(t, scan.Options{Paths: paths, Domains: []string{"one=*"}})
+		var got []string
+		for _, f := range res.Findings {
+			if f.Strength > signals.Hazard {
+				got = append(got, f.Signal.Name+" "+f.Strength.String())
+			}
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	made := func(at, id string) string {
+		return `{"time":"2026-07-19T22:20:` + at + `Z","level":"INFO","msg":"session_created","session_id":"` + id + `"}` + "\n"
+	}
+	access := func(second, asked, answered, method string) string {
+		return `10.0.0.7 - - [19/Jul/2026:22:20:` + second + ` +0000] "POST /mcp HTTP/1.1" 200 228 "-" "curl" rt=0.000 mcp_sid=` + asked + ` resp_sid=` + answered + ` mcp_method=` + method + "\n"
+	}
+	const a, b = "0a1b2c3d4e5f60718293a4b5c6d7e8f9", "1b2c3d4e5f60718293a4b5c6d7e8f90a"
+	// Both sessions are live long before the request: the stamps give the order.
+	f("fallback_resolution confirmed", made("10.000", a)+made("11.000", b), access("43", "-", a, "tools/call"))
+	// The other session is made in the second of the request, before it or after.
+	f("fallback_resolution probable", made("10.000", a)+made("43.500", b), access("43", "-", a, "tools/call"))
+	// It is made after it.
+	f("", made("10.000", a)+made("44.500", b), access("43", "-", a, "tools/call"))
+	// The access log tells of both sessions itself: its own order counts.
+	f("fallback_resolution confirmed", made("43.500", a), access("43", "-", a, "initialize")+access("43", "-", b, "initialize")+access("43", "-", a, "tools/call"))
+	// The answer to an initialize names a new session in both logs.
+	f("", made("43.500", a)+made("43.600", b), access("43", "-", a, "initialize")+access("43", "-", b, "initialize"))
+	f("", made("43.500", a)+made("43.600", b), access("43", "-", a, "-")+access("43", "-", b, "-"))
+	f("", made("43.500", a)+made("43.600", b), access("44", "-", a, "-")+access("44", "-", b, "-"))
+
+	// An update goes to B, whose subscription stands in another log, in the same second.
+	subscribes := func(at, id string) string {
+		return `{"time":"2026-07-19T22:20:` + at + `Z","level":"INFO","msg":"resource subscribed","uri":"file:///a","session_id":"` + id + `"}` + "\n"
+	}
+	updates := func(at, id string) string {
+		return `{"time":"2026-07-19T22:20:` + at + `Z","level":"DEBUG","msg":"rpc send","session_id":"` + id + `","kind":"notification","rpc_method":"notifications/resources/updated","uri":"file:///a"}` + "\n"
+	}
+	other := made("09.000", "2c3d4e5f60718293a4b5c6d7e8f90a1b") // so that the second log is about MCP
+	both := made("10.000", a) + made("11.000", b) + subscribes("12.000", a)
+	f("subscription_bleed confirmed", both+updates("43.500", a)+updates("43.500", b))
+	f("subscription_bleed confirmed", both+updates("43.500", a)+updates("43.500", b), other+subscribes("50", b))
+	f("", both+updates("43.500", a)+updates("43.500", b), other+subscribes("43", b))
+	f("", both+updates("43.500", a)+updates("43.500", b), other+subscribes("20", b))
 }
