@@ -110,7 +110,11 @@ func (p *Party) LiveFor(ev *event.Event) Certainty {
 	if p.Live && p.Birth.View == ev.View {
 		return Certain
 	}
-	return p.LiveAt(ev.Time)
+	live := p.LiveAt(ev.Time)
+	if p.Birth.Guess || ev.Loss&event.LossTime != 0 {
+		return min(live, Perhaps) // a time that was guessed gives no order of two logs
+	}
+	return live
 }
 
 // Complete reports whether nothing that the party sent or received in this

@@ -29,6 +29,7 @@ type Ref struct {
 	View    int32
 	Time    event.Time
 	Excerpt string
+	Guess   bool // Time is the parser's own
 }
 
 func refOf(ev *event.Event) Ref {

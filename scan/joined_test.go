@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/isodetect/isodetect/scan"
 	"github.com/isodetect/isodetect/signals"
@@ -92,7 +93,12 @@ func TestOrderAcrossTwoLogs(t *testing.T) {
 		dir := t.TempDir()
 		var paths []string
 		for i, text := range logs {
-			paths = append(paths, put(t, filepath.Join(dir, []string{"app.log", "access.log"}[i]), []byte(text)))
+			path := put(t, filepath.Join(dir, []string{"app.log", "access.log"}[i]), []byte(text))
+			written := time.Date(2026, 7, 19, 22, 21, 0, 0, time.UTC)
+			if err := os.Chtimes(path, written, written); err != nil {
+				t.Fatal(err)
+			}
+			paths = append(paths, path)
 		}
 		res := run(t, scan.Options{Paths: paths, Domains: []string{"one=*"}})
 		var got []string
@@ -124,6 +130,10 @@ func TestOrderAcrossTwoLogs(t *testing.T) {
 	f("", made("43.500", a)+made("43.600", b), access("43", "-", a, "initialize")+access("43", "-", b, "initialize"))
 	f("", made("43.500", a)+made("43.600", b), access("43", "-", a, "-")+access("43", "-", b, "-"))
 	f("", made("43.500", a)+made("43.600", b), access("44", "-", a, "-")+access("44", "-", b, "-"))
+
+	// The day of a clock without a date is a guess, and gives no order.
+	f("fallback_resolution probable", made("10.000", a)+made("11.000", b),
+		`22:20:43.500 INFO session_resolved mcp_session_id=`+a+` source=fallback`+"\n")
 
 	// An update goes to B, whose subscription stands in another log, in the same second.
 	subscribes := func(at, id string) string {

@@ -82,7 +82,7 @@ func All() []Envelope {
 		{"cloudwatch", "CloudWatch Logs: aws logs tail, filter-log-events, Insights, subscription", "docs", brace | digit, peelCloudWatch},
 		{"otlp", "OpenTelemetry logs and traces, OTLP/JSON", "docs", brace, peelOTLP},
 		{"github-actions", "GitHub Actions job log", "docs", digit, peelActions},
-		{"timestamps", "a time in front of each line: docker logs -t, kubectl --timestamps, CloudWatch export", "docs", digit, peelTimestamp},
+		{"timestamps", "a time in front of each line: docker logs -t, kubectl --timestamps, CloudWatch export, ts", "docs", digit | letter, peelTimestamp},
 		{Export, "journalctl -o export", "real", 0, nil}, // read by its own Reader: its records take several lines
 	}
 }

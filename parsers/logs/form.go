@@ -185,6 +185,8 @@ func (p *parser) when(text []byte, st stamp) event.Time {
 	t := event.Time{From: st.ns, To: st.ns, Moment: p.forms.moment}
 	s := &p.forms
 	switch {
+	case st.minutes:
+		t.To += 60e9 - 1
 	case wholeSeconds(text[:min(st.length, len(text))]) && st.ns < math.MaxInt64-2e9:
 		t.To += 1e9 - 1
 		s.second = t.From

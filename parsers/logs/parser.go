@@ -27,6 +27,7 @@ type parser struct {
 	source   int32           // its index
 	files    []*source.Input // all that were read so far, of one log
 	modified int64           // when that file was last written, ns; 0 = not known
+	dates    dates           // what times without a date mean in it
 	queue    []event.Event
 	rec      record
 	strip    []byte
@@ -56,6 +57,7 @@ func newParser(stats *source.Stats, opt source.Options) *parser {
 // turn goes on to a file of the log.
 func (p *parser) turn(in *source.Input) {
 	p.stats, p.source, p.modified = &in.Stats, in.Index, in.Modified
+	p.dates = dates{in: in}
 	p.files = append(p.files, in)
 }
 
@@ -157,7 +159,13 @@ func (p *parser) text(b []byte) bool {
 func (p *parser) stamp(at event.Address) {
 	p.base = event.Event{At: at, Domain: p.wrap.place(p.domain.of(&p.rec))}
 	if t := p.rec.get(slotTime); t.form != formNone {
-		if st, ok := parseTime(p.rec.text(t), p.opt.AssumeUTCOffset); ok && st.dated && !p.wrap.surer(st, p.opt.ZoneGiven) {
+		st, ok := parseTime(p.rec.text(t), p.opt.AssumeUTCOffset)
+		if ok && !st.dated && !p.wrap.at.dated {
+			if st, ok = p.complete(st, at.N); ok {
+				p.base.Loss |= event.LossTime
+			}
+		}
+		if ok && st.dated && !p.wrap.surer(st, p.opt.ZoneGiven) {
 			if !st.zoned && !p.opt.ZoneGiven {
 				p.stats.Note("times have no zone and were read as UTC; --assume-tz says which zone they are in")
 			}

@@ -66,7 +66,11 @@ func (p *parser) lineTime(b []byte) int64 {
 		r.readPairs(b, 0)
 	}
 	if r.has(slotTime) {
-		if st, ok := parseTime(r.text(r.get(slotTime)), p.opt.AssumeUTCOffset); ok && st.dated {
+		st, ok := parseTime(r.text(r.get(slotTime)), p.opt.AssumeUTCOffset)
+		if ok && st.month > 0 {
+			st, ok = p.complete(st, 0)
+		}
+		if ok && st.dated {
 			return st.ns
 		}
 	}

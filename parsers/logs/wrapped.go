@@ -19,6 +19,7 @@ type wrap struct {
 	server, epoch string
 	at            stamp // when the line was received
 	written       []byte
+	guess         bool // its year was guessed
 }
 
 // maxQueue bounds the events of one physical line, which may hold many records.
@@ -124,6 +125,10 @@ func (p *parser) tell(m *envelope.Meta) {
 	w := &p.wrap
 	for i := m.Depth - 1; i >= 0; i-- { // the innermost was the nearest to the process
 		st, ok := parseTime(m.Times[i], p.opt.AssumeUTCOffset)
+		if ok && st.month > 0 {
+			st, ok = p.complete(st, 0)
+			w.guess = ok
+		}
 		if ok && st.dated && (!w.at.dated || st.zoned && !w.at.zoned) {
 			w.at, w.written = st, m.Times[i]
 		}
@@ -169,6 +174,9 @@ func (p *parser) received() bool {
 	p.forms.shift = 0 // a line is written when its request ends, whatever its own stamp means
 	if p.forms.moment == event.MomentStart {
 		p.forms.moment = event.MomentEnd
+	}
+	if w.guess {
+		p.base.Loss |= event.LossTime
 	}
 	p.base.Time = p.when(w.written, w.at)
 	p.stats.Stamp(w.at.ns)
