@@ -67,6 +67,9 @@ type Merged struct {
 	all      []*head
 	last     *head // whose event was returned by the call before
 	domainOf func(source, server, path string) string
+	views    views
+	several  bool // sources to compare
+	ended    bool
 }
 
 // head is the next event of one source, which stays valid until the source is read again.
@@ -90,7 +93,7 @@ const (
 // Merge merges sources. domainOf, if not nil, names the domain of what an input
 // says about a server and path; "" leaves it as it is.
 func Merge(sources []Source, domainOf func(source, server, path string) string) *Merged {
-	m := &Merged{domainOf: domainOf}
+	m := &Merged{domainOf: domainOf, several: len(sources) > 1}
 	for i, s := range sources {
 		h := &head{Source: s, order: i}
 		m.all = append(m.all, h)
@@ -114,6 +117,10 @@ func (m *Merged) Next() (*event.Event, error) {
 		m.last = nil
 	}
 	if len(m.heads) == 0 {
+		if !m.ended {
+			m.ended = true
+			m.views.conclude(func(view int32) []*source.Input { return m.all[view].Inputs })
+		}
 		return nil, io.EOF
 	}
 	m.last = m.heads[0]
@@ -148,6 +155,7 @@ func (m *Merged) advance(h *head) bool {
 			h.Reader = nil
 			continue
 		}
+		said := e.Time
 		h.clamp(e)
 		if e.Kind == event.Gap && e.Domain == (event.Domain{}) {
 			h.spread(*e)
@@ -156,6 +164,9 @@ func (m *Merged) advance(h *head) bool {
 		m.rename(h, e)
 		h.note(e)
 		e.View = int32(h.order)
+		if m.several {
+			m.views.see(e, said)
+		}
 		h.e = e
 		return true
 	}

@@ -327,16 +327,16 @@ func (m *Member) same() string {
 	return "holds the same bytes as " + m.SameAs + ", which were read once"
 }
 
-// Repeats says what of this input another one held already, "" if nothing: how many
-// lines, or that all of it. Call it after reading.
-func (m *Member) Repeats() string {
+// Repeats says what of this input another one held already: all of it, lines at its
+// beginning, ids. Call it after reading.
+func (m *Member) Repeats() (out []string) {
 	if m.SameAs != "" {
-		return m.Path + " " + m.same()
+		return []string{m.Path + " " + m.same()}
 	}
 	for _, n := range m.Stats.Notes {
 		if text, ok := strings.CutPrefix(n, "same_input_twice: "); ok {
-			return m.Path + ": " + text
+			out = append(out, m.Path+": "+text)
 		}
 	}
-	return ""
+	return out
 }
