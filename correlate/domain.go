@@ -19,7 +19,8 @@ type Domain struct {
 	Source int32 // of its first event
 	View   int32 // of its first event
 	Views  bool  // several recordings tell about it, each by its own clock
-	Log    bool  // known from logs only
+	Lags   []Lag
+	Log    bool // known from logs only
 	First  int64
 	Last   int64
 	Now    event.Time // of the event being applied

@@ -41,6 +41,7 @@ type Party struct {
 	CapsKnown bool
 	CapsRef   Ref
 	Birth     Ref          // the initialize request, creation line or first use
+	Views     []int32      // other recordings that told of it
 	Ready     []event.Time // notifications/initialized and roots/list_changed, the newest maxReady
 
 	// What its requests show about who holds it; each list is bounded.
@@ -103,18 +104,6 @@ func (p *Party) LiveAt(t event.Time) Certainty {
 		return began
 	}
 	return min(began, Before(t, p.LiveTo))
-}
-
-// LiveFor is LiveAt for an event of a log, whose own order counts before its stamps.
-func (p *Party) LiveFor(ev *event.Event) Certainty {
-	if p.Live && p.Birth.View == ev.View {
-		return Certain
-	}
-	live := p.LiveAt(ev.Time)
-	if p.Birth.Guess || ev.Loss&event.LossTime != 0 {
-		return min(live, Perhaps) // a time that was guessed gives no order of two logs
-	}
-	return live
 }
 
 // Complete reports whether nothing that the party sent or received in this

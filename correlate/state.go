@@ -113,6 +113,9 @@ func (s *State) Apply(ev *event.Event) *Moment {
 	default:
 		s.logged(m)
 	}
+	if d.Views && m.Party.IsSession() {
+		d.meet(m.Party, ev)
+	}
 	if m.Party != nil {
 		m.Party.LastUse = max(m.Party.LastUse, ev.Time.To)
 	}

@@ -127,8 +127,12 @@ func (l *rotated) adopt() {
 // copies drops a file that is the beginning of another: a copy that was made while
 // the log was written, or is still being compressed.
 func (l *rotated) copies() {
-	for i, m := range l.files {
-		for _, o := range l.files[i+1:] {
+	files := slices.Clone(l.files) // what begins alike stands together
+	slices.SortStableFunc(files, func(a, b *Member) int {
+		return cmp.Or(bytes.Compare(a.file.lead, b.file.lead), cmp.Compare(a.Path, b.Path))
+	})
+	for i, m := range files {
+		for _, o := range files[i+1 : min(i+1+maxAlike, len(files))] {
 			if m.SameAs != "" {
 				break
 			}
@@ -146,6 +150,9 @@ func (l *rotated) copies() {
 	}
 	l.files = slices.DeleteFunc(l.files, func(m *Member) bool { return m.SameAs != "" })
 }
+
+// maxAlike is with how many files that begin alike a file is compared.
+const maxAlike = 8
 
 func (m *Member) copyOf(whole *Member) {
 	m.SameAs, m.partly, m.Format, m.Stats.Format = whole.Path, true, nil, ""

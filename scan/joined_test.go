@@ -131,6 +131,10 @@ func TestOrderAcrossTwoLogs(t *testing.T) {
 	f("", made("43.500", a)+made("43.600", b), access("43", "-", a, "-")+access("43", "-", b, "-"))
 	f("", made("43.500", a)+made("43.600", b), access("44", "-", a, "-")+access("44", "-", b, "-"))
 
+	// The clock of the access log is 5 s ahead, as its line about the initialize of A
+	// shows: the request came before B was made, or after.
+	f("fallback_resolution probable", made("10.000", a)+made("20.000", b), access("15", "-", a, "initialize")+access("23", "-", a, "tools/call"))
+	f("fallback_resolution confirmed", made("10.000", a)+made("11.000", b), access("15", "-", a, "initialize")+access("23", "-", a, "tools/call"))
 	// The day of a clock without a date is a guess, and gives no order.
 	f("fallback_resolution probable", made("10.000", a)+made("11.000", b),
 		`22:20:43.500 INFO session_resolved mcp_session_id=`+a+` source=fallback`+"\n")
