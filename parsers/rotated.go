@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -102,7 +103,7 @@ func (s *Set) join() {
 		}
 		for i, m := range l.files {
 			m.Log, m.rotated = l.log, l
-			m.Stats.Note(fmt.Sprintf("file %d of %d of the log %s, from the oldest", i+1, len(l.files), l.log))
+			m.Stats.Note(fmt.Sprintf("file %d of %d of the log %s, from the oldest", i+1, len(l.files), filepath.Base(l.log)))
 		}
 		joined = append(joined, l)
 	}

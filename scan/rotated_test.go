@@ -112,3 +112,52 @@ func TestRotatedLogChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// Files that begin with what the one before ends with, as copies do, tell it once.
+func TestRepeatedEndsChangeNothing(t *testing.T) {
+	rng := rand.New(rand.NewPCG(13, 14))
+	tried := 0
+	for _, in := range inputs(t, 1<<20, ".log") {
+		data, err := os.ReadFile(in.path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if lines := bytes.Count(data, []byte("\n")); bytes.Count(data, []byte(`{"time":"`)) < lines {
+			continue // without times of their own equal lines may be different lines
+		}
+		tried++
+		dir := t.TempDir()
+		parts := split(rng, data, 5)
+		repeated := int64(0)
+		for i, part := range parts {
+			if i > 0 {
+				before := bytes.SplitAfter(parts[i-1], []byte("\n"))
+				before = before[:len(before)-1]
+				k := rng.IntN(len(before) + 1)
+				repeated += int64(k)
+				part = append(bytes.Join(before[len(before)-k:], nil), part...)
+			}
+			packed, suffix := pack(rng, part)
+			put(t, filepath.Join(dir, rotations["numbers"](i, len(parts))+suffix), packed)
+		}
+		whole := scan.Options{Paths: []string{in.path}}
+		same(t, in.path+" with repeated ends", found(run(t, scan.Options{Paths: []string{dir}})), found(run(t, whole)))
+		_, ins, err := scan.Run(t.Context(), scan.Options{Paths: []string{dir}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, in := range ins {
+			repeated -= in.Stats.Repeated
+			if in.Stats.Format == "" { // a file that is the beginning of the next, which repeats all of it
+				repeated = 0
+				break
+			}
+		}
+		if repeated != 0 {
+			t.Errorf("%s: %d repeated lines are not counted", in.path, repeated)
+		}
+	}
+	if tried < 10 {
+		t.Errorf("only %d logs were tried", tried)
+	}
+}

@@ -115,7 +115,7 @@ func (f failing) Read([]byte) (int, error) { return 0, f.err }
 // piece, and not lines that are written again and again.
 func (r *reader) tellsTime(piece []byte) bool {
 	n := len(times(piece, r.in, r.opt))
-	return n >= 3 || n > 0 && bytes.Count(bytes.TrimSpace(piece), []byte{'\n'}) == 0 && fine(piece)
+	return n >= 3 || n > 0 && fine(piece)
 }
 
 // fine reports a time of day with a fraction: hh:mm:ss.sss.
