@@ -199,8 +199,11 @@ func (p *parser) when(text []byte, st stamp) event.Time {
 	return t
 }
 
-// wholeSeconds reports a written time of day without a fraction.
+// wholeSeconds reports a written time of day, or an epoch in seconds, without a fraction.
 func wholeSeconds(text []byte) bool {
+	if len(text) < 12 && digits(text, 0, len(text)) {
+		return len(text) > 0
+	}
 	k := bytes.LastIndexByte(text, ':')
 	return k > 0 && bytes.IndexByte(text, '.') < 0 && bytes.IndexByte(text, ',') < 0
 }

@@ -2,6 +2,7 @@ package logs
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -176,4 +177,62 @@ func FuzzClockwork(f *testing.F) {
 			}
 		}
 	})
+}
+
+// TestTimeForms reads every form of FORMATS in a line, with what its stamp leaves open.
+func TestTimeForms(t *testing.T) {
+	f := func(line, want string) {
+		t.Helper()
+		in := &source.Input{Path: "x.log", Opener: piece{text: line + "\n"}}
+		r, err := open([]*source.Input{in}, source.Options{AssumeUTCOffset: 3600})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		e, err := r.Next()
+		if err != nil {
+			t.Errorf("%s gives nothing", line)
+			return
+		}
+		got := "none"
+		if e.Time.To != 0 {
+			got = time.Unix(0, e.Time.From).UTC().Format("15:04:05.999999999")
+		}
+		if open := e.Time.To - e.Time.From; open > 0 {
+			got += " within " + time.Duration(open+1).String()
+		}
+		for _, n := range in.Stats.Notes {
+			if strings.Contains(n, "no zone") {
+				got += " zone assumed"
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	text := " INFO session created 0a1b2c3d-1"
+	f("2026-07-19T22:20:43.472113Z"+text, "22:20:43.472113")
+	f("2026-07-19T22:20:43.472113521+02:00"+text, "20:20:43.472113521")
+	f("2026-07-19T22:20:43+0200"+text, "20:20:43 within 1s")
+	f("2026-07-19 22:20:43,472"+text, "21:20:43.472 zone assumed")
+	f("2026-07-19 22:20:43.472"+text, "21:20:43.472 zone assumed")
+	f("[07/19/26 22:20:43]"+text, "21:20:43 within 1s zone assumed")
+	f("2026/07/19 22:20:43"+text, "21:20:43 within 1s zone assumed")
+	f("2026/07/19 22:20:43.472113"+text, "21:20:43.472113 zone assumed")
+	f("Sun 2026-07-19 22:20:43 UTC"+text, "22:20:43 within 1s")
+	f("1784499643.472"+text, "22:20:43.472")
+	f("22:20:43.472"+text, "none")
+	f("10:20PM"+text, "none")
+	f("Jul 19 22:20:43"+text, "none")
+	object := func(v string) string { return `{"time":` + v + `,"msg":"session_created","session_id":"0a1b2c3d-1"}` }
+	f(object("1784499643"), "22:20:43 within 1s")
+	f(object("1784499643.472"), "22:20:43.472")
+	f(object("1784499643472"), "22:20:43.472")
+	f(object(`"1784499643472"`), "22:20:43.472")
+	f(object("1784499643472113"), "22:20:43.472113")
+	f(object("1784499643472113521"), "22:20:43.472113521")
+	f(object(`"1784499643472113521"`), "22:20:43.472113521")
+	f(object("1.784499643472e+09"), "22:20:43.472")
+	f(object(`"19/Jul/2026:22:20:43 +0000"`), "22:20:43 within 1s")
+	f(object(`"2026-07-19 22:20:43,472"`), "21:20:43.472 zone assumed")
 }
