@@ -105,6 +105,8 @@ func (s *State) created(m *Moment) {
 	m.Party = p
 	if !p.Born {
 		s.born(m, p)
+	} else if ev.View != p.Birth.View {
+		d.CreationLines++ // a capture showed it first
 	}
 	if ev.RPC.CapsKnown && !p.CapsKnown {
 		m.Domain.declare(p, ev.RPC.Caps, refOf(ev))
