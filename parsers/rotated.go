@@ -88,11 +88,11 @@ func (s *Set) join() {
 	for _, l := range s.rotated {
 		l.adopt()
 		l.files = slices.DeleteFunc(l.files, func(m *Member) bool {
-			return m.Err != nil || m.SameAs != "" || m.skip != "" || m.Format == nil || m.Format.Times == nil
+			return m.SameAs != "" || m.skip != "" || m.Err == nil && (m.Format == nil || m.Format.Times == nil)
 		})
 		l.copies()
 		l.order()
-		if len(l.files) < 2 {
+		if len(l.files) < 2 || !slices.ContainsFunc(l.files, func(m *Member) bool { return m.Err == nil }) {
 			continue
 		}
 		if why := l.apart(s.opt); why != "" {
@@ -105,9 +105,29 @@ func (s *Set) join() {
 			m.Log, m.rotated = l.log, l
 			m.Stats.Note(fmt.Sprintf("file %d of %d of the log %s, from the oldest", i+1, len(l.files), filepath.Base(l.log)))
 		}
+		l.missing()
 		joined = append(joined, l)
 	}
 	s.rotated = joined
+}
+
+// missing marks where the numbers of the files show that some are not there. A file
+// that cannot be read stays in its place and leaves its own gap.
+func (l *rotated) missing() {
+	if !slices.IsSortedFunc(l.files, func(a, b *Member) int { return b.part.number - a.part.number }) {
+		return // they do not count as rotations do
+	}
+	for i, m := range l.files[1:] {
+		a, b := l.files[i].part, m.part
+		step := a.number - b.number
+		if b.number == 0 {
+			step-- // x.log.1 comes before x.log, with no x.log.0 between
+		}
+		if a.date == "" && b.date == "" && step > 1 {
+			m.Missing = fmt.Sprintf("a file between %s and %s is not there", filepath.Base(l.files[i].Path), filepath.Base(m.Path))
+			m.Stats.Note(m.Missing)
+		}
+	}
 }
 
 // adopt reads as log what stands beside the other files of a log and is text too: a
@@ -293,7 +313,7 @@ func inverted(last, first []int64) int {
 // ending reads the times of the last lines. A compressed file is not read for that.
 func (m *Member) ending(opt source.Options) {
 	f := m.file
-	if f.last != nil || len(m.Stats.Wrappers) > 0 {
+	if f.last != nil || len(m.Stats.Wrappers) > 0 || m.Format == nil {
 		return
 	}
 	tail := m.tail(source.HeadForSniff)

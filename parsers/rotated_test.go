@@ -99,7 +99,7 @@ func TestRotatedIsReadInOrderOfTime(t *testing.T) {
 		map[string]string{"0.log.20260719-222000.gz": logLines(0, 1), "0.log": logLines(1, 2)})
 	f("x.1.log:1 00 x.log:1 01", map[string]string{"x.1.log": logLines(0, 1), "x.log": logLines(1, 2)})
 	plain := func(n int) string { return fmt.Sprintf("session created 0a1b2c3d-00%02d\n", n) }
-	f("x.log.10:1 00 x.log.9:1 01 x.log:1 02", // no times: names decide
+	f("x.log.10:1 00 x.log.9:1 01 x.log:1 ap x.log:1 02", // no times: names decide, and eight files are not there
 		map[string]string{"x.log.10": plain(0), "x.log.9": plain(1), "x.log": plain(2)})
 }
 

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
@@ -160,4 +161,37 @@ func TestRepeatedEndsChangeNothing(t *testing.T) {
 	if tried < 10 {
 		t.Errorf("only %d logs were tried", tried)
 	}
+}
+
+// What stood in a file that is not there, or that cannot be read, may have been
+// anything: nothing is said that rests on its absence.
+func TestMissingFileOfALog(t *testing.T) {
+	line := func(second int, msg, more string) string {
+		return fmt.Sprintf(`{"time":"2026-07-19T22:20:%02d.5Z","level":"INFO","msg":%q,%s}`+"\n", second, msg, more)
+	}
+	a, b := `"session_id":"0a1b2c3d4e5f60718293a4b5c6d7e8f9"`, `"session_id":"1b2c3d4e5f60718293a4b5c6d7e8f90a"`
+	update := `"kind":"notification","rpc_method":"notifications/resources/updated","uri":"file:///a",`
+	first := line(1, "session_created", a) + line(2, "session_created", b) + line(3, "resource subscribed", `"uri":"file:///a",`+a)
+	second := line(10, "ping", a)
+	last := line(20, "rpc send", update+a) + line(20, "rpc send", update+b)
+	f := func(want string, files map[string]string) {
+		t.Helper()
+		dir := t.TempDir()
+		for name, text := range files {
+			put(t, filepath.Join(dir, name), []byte(text))
+		}
+		var got []string
+		for _, f := range run(t, scan.Options{Paths: []string{dir}}).Findings {
+			got = append(got, f.Signal.Name)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	f("subscription_bleed", map[string]string{"x.log.2": first, "x.log.1": second, "x.log": last})
+	f("subscription_bleed", map[string]string{"x.log.1": first, "x.log.0": second, "x.log": last})
+	f("", map[string]string{"x.log.2": first, "x.log": last})
+	f("", map[string]string{"x.log.3": first, "x.log.1": second, "x.log": last})
+	f("", map[string]string{"x.log.2": first, "x.log.1.xz": "\xfd7zXZ\x00", "x.log": last})
+	f("", map[string]string{"x.log.2": first, "x.log.1.gz": "\x1f\x8b\x08broken", "x.log": last})
 }

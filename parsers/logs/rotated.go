@@ -29,6 +29,9 @@ func (r *reader) turn() error {
 		r.parser.peel(r.in.Path)
 	}
 	r.parser.turn(r.in)
+	if r.in.Missing != "" {
+		r.gap(event.Address{Source: r.in.Index, Unit: event.UnitLine, N: 1}, r.in.Missing)
+	}
 	stream, err := r.in.Stream()
 	if err != nil {
 		return err
@@ -52,22 +55,25 @@ func (r *reader) leave(err error) error {
 	if errors.Is(err, source.ErrInterrupted) || !r.several {
 		return err
 	}
-	st := &r.in.Stats
-	st.Err = err.Error()
-	st.Gaps++
+	r.in.Stats.Err = err.Error()
 	at := event.Address{Source: r.in.Index, Unit: event.UnitLine, Offset: -1}
 	if r.stream != nil && r.export == nil {
 		at.N, at.Offset = r.lines.N(), r.lines.Offset()
 	}
-	r.parser.queue = append(r.parser.queue[:0], event.Event{
-		Kind: event.Gap, At: at, Loss: event.LossTime, Note: "a file of the log breaks off: " + err.Error(),
-	})
+	r.parser.queue = r.parser.queue[:0]
+	r.gap(at, "a file of the log breaks off: "+err.Error())
 	if len(r.files) == 0 {
 		r.over = true
 		return nil
 	}
 	r.broken = r.turn()
 	return nil
+}
+
+// gap leaves a gap in every domain of the log.
+func (r *reader) gap(at event.Address, why string) {
+	r.in.Stats.Gaps++
+	r.parser.queue = append(r.parser.queue, event.Event{Kind: event.Gap, At: at, Loss: event.LossTime, Note: why})
 }
 
 // repeated looks whether a file begins with the end of the one before. What was

@@ -66,6 +66,7 @@ type Input struct {
 	// without a date are counted back from it.
 	Modified int64
 	Log      string // path of the rotated log of which the input is one file; "" = of none
+	Missing  string // what of that log is not there between the file before and this one; "" = nothing that is known of
 	Opener
 	Stats Stats
 }
