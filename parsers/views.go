@@ -128,6 +128,7 @@ func shared(e *event.Event) (key uint64, end bool) {
 	if who.State != event.Present {
 		who = e.Answered // a log names the session that it speaks of
 	}
+	request := e.Kind == event.Message && e.RPC.Kind == mcp.KindRequest && e.Dir == event.ToServer
 	switch asked, answered := e.Asked.State == event.Present, e.Answered.State == event.Present; {
 	case e.Kind == event.SessionCreated && answered, e.Kind == event.Head && answered && e.Asked.State == event.Absent:
 		return h.of("made", e.Domain, e.Answered).sum(), false
@@ -135,8 +136,10 @@ func shared(e *event.Event) (key uint64, end bool) {
 		return h.of("made", e.Domain, e.Answered).sum(), true
 	case e.Kind == event.SessionClosed && answered:
 		return h.of("closed", e.Domain, e.Answered).sum(), false
+	case request && e.RPC.Trace != "" && !asked && !answered: // its trace names it where no session does
+		return h.of("trace", e.Domain, event.Session{}).text(e.RPC.Trace).text(e.RPC.Method).sum(), false
 	case e.RPC.ID == "" || !asked && (!answered || e.Exchange.N != 0):
-	case e.Kind == event.Message && e.RPC.Kind == mcp.KindRequest && e.Dir == event.ToServer:
+	case request:
 		return h.of("asked", e.Domain, who).text(string(e.RPC.ID.Fold())).text(e.RPC.Method).sum(), false
 	case e.Kind == event.RequestDone, e.Kind == event.Message && e.Dir == event.ToClient && (e.RPC.Kind == mcp.KindResult || e.RPC.Kind == mcp.KindError):
 		return h.of("answered", e.Domain, who).text(string(e.RPC.ID.Fold())).sum(), false

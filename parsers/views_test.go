@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -126,6 +127,21 @@ func TestSharedIDs(t *testing.T) {
 	}
 	if got := notesOf(made(5, zero)); got != "" {
 		t.Errorf("one source says: %s", got)
+	}
+}
+
+// A request that names no session is known by its trace.
+func TestSharedTraces(t *testing.T) {
+	traced := func(late int64) (out []event.Event) {
+		for i, e := range made(5, func(int) int64 { return late }) {
+			e.Kind, e.Answered, e.Dir = event.Message, event.Session{}, event.ToServer
+			e.RPC = event.RPC{Kind: mcp.KindRequest, Method: mcp.ToolsCall, ID: "1", Trace: fmt.Sprint("trace-", i)}
+			out = append(out, e)
+		}
+		return out
+	}
+	if got := notesOf(traced(0), traced(-1840*ms)); !strings.Contains(got, "1.84 s behind access.log (median of 5") {
+		t.Errorf("got %s", got)
 	}
 }
 
