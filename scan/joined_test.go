@@ -161,4 +161,7 @@ func TestOrderAcrossTwoLogs(t *testing.T) {
 	f("subscription_bleed confirmed", both+updates("43.500", a)+updates("43.500", b), other+subscribes("50", b))
 	f("", both+updates("43.500", a)+updates("43.500", b), other+subscribes("43", b))
 	f("", both+updates("43.500", a)+updates("43.500", b), other+subscribes("20", b))
+	many := strings.Repeat(updates("43.500", b), 3000) // more than are kept waiting
+	f("subscription_bleed confirmed", both+many, other+subscribes("50", b))
+	f("", both+many, other+subscribes("20", b))
 }
