@@ -12,7 +12,7 @@ build: ## static binary bin/isodetect
 test: ## unit tests, scenarios and recorded cases
 	go test ./...
 
-e2e: build ## the built binary from outside; installs tshark and jq if it may
+e2e: build ## the built binary from outside, with real servers and proxies; installs what it may
 	e2e/run bin/isodetect
 
 bench: build ## speed and memory beside jq and tshark; writes docs/measured.md

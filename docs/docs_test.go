@@ -70,7 +70,8 @@ func TestLinesKeepTheirSchema(t *testing.T) {
 		}
 	}
 	f("../parsers/wire/wire.schema.json", `{"`, "wire.md", "../samples/incident/updates.wire.jsonl", "../samples/healthy/refresh.wire.jsonl")
-	f("../parsers/logs/native.schema.json", `{"isodetect"`, "formats-native.md")
+	f("../parsers/logs/native.schema.json", `{"isodetect"`, "formats-native.md", "../parsers/logs/testdata/emitter_asgi.jsonl",
+		"../parsers/logs/testdata/emitter_express.jsonl", "../parsers/logs/testdata/emitter_nethttp.jsonl")
 }
 
 func TestSchemasRefuse(t *testing.T) {

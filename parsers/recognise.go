@@ -35,7 +35,7 @@ func (s *Set) recognise(m *Member, formats []source.Format, forced *source.Forma
 		m.SameAs = same.Path
 		return nil
 	}
-	if forced == nil && ownReport(head) {
+	if forced == nil && source.IsReport(head) {
 		m.skip = "a report of isodetect"
 		return nil
 	}
@@ -52,11 +52,6 @@ func (s *Set) recognise(m *Member, formats []source.Format, forced *source.Forma
 	}
 	m.Stats.Format = m.Format.Name
 	return nil
-}
-
-// ownReport reports whether an input is what an earlier run wrote beside its inputs.
-func ownReport(head []byte) bool {
-	return bytes.HasPrefix(head, []byte("{")) && bytes.Contains(head[:min(len(head), 64)], []byte(`"isodetect/report/`))
 }
 
 // best returns the format that is surest of an input, nil if none knows it.

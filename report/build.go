@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func (o *Options) selects(f *signals.Finding) bool { return o.Where == nil || o.
 
 // Show says what a report holds beyond the findings that are probable or confirmed.
 type Show struct {
-	Possible, Hazard, Rejected, Notes bool
+	Possible, Hazard, Rejected, Suppressed, Notes bool
 }
 
 // Build makes the report of a result. It keeps no reference to its arguments.
@@ -42,6 +43,12 @@ func Build(res *verdict.Result, inputs []*source.Input, opt Options) *Report {
 		Findings: []Finding{},
 		Notes:    []Note{},
 		Verdict:  Verdict{Outcome: res.Outcome, ExitCode: res.ExitCode, Why: b.mask.text(res.Why), FailOn: res.FailOn, Below: res.Below},
+	}
+	for _, e := range res.Known.Expired {
+		r.Baseline = append(r.Baseline, Baseline{Entry: e.Fingerprint, State: "expired", Why: b.mask.text(fmt.Sprintf("accepted until %s (%s); its finding counts again", e.Expires.Format(time.DateOnly), e.Reason))})
+	}
+	for _, e := range res.Known.Unmatched {
+		r.Baseline = append(r.Baseline, Baseline{Entry: e.Fingerprint, State: "unmatched", Why: b.mask.text(strings.TrimSpace(e.Signal+" "+e.Variant) + " did not occur in this run")})
 	}
 	for i := range res.Domains {
 		r.Domains = append(r.Domains, b.domain(&res.Domains[i]))
@@ -77,7 +84,9 @@ func (s Show) hides(f *signals.Finding) string {
 	switch {
 	case f.Rejected != "" && !s.Rejected:
 		return "rejected"
-	case f.Rejected != "", f.Fails:
+	case f.Suppressed != "" && !s.Suppressed:
+		return "suppressed"
+	case f.Rejected != "", f.Suppressed != "", f.Fails:
 		return ""
 	case f.Strength == signals.Possible && !s.Possible:
 		return "possible"
@@ -139,10 +148,10 @@ func (b *builder) domain(d *verdict.Domain) Domain {
 func (b *builder) finding(f *signals.Finding) Finding {
 	m := b.mask.within(f)
 	v := Finding{
-		Fingerprint: fingerprint(f), Occurrence: occurrence(f),
+		Fingerprint: f.Fingerprint(), Occurrence: f.Occurrence(),
 		Variant: f.Variant, Strength: f.Strength.String(), Family: string(f.Family), Era: f.Era, Domain: m.text(f.Domain),
 		RequestIDs: m.plain(f.RequestIDs), Tokens: m.plain(f.Tokens), URIs: m.plain(f.URIs), Method: m.text(f.Method), Tool: m.text(f.Tool),
-		FirstSeen: stamp(f.First), LastSeen: stamp(f.Last), Count: f.Count, Rejected: f.Rejected, Rules: list(f.Rules),
+		FirstSeen: stamp(f.First), LastSeen: stamp(f.Last), Count: f.Count, Fails: f.Fails, Rejected: f.Rejected, Suppressed: m.text(f.Suppressed), Rules: list(f.Rules),
 		Summary: m.text(f.Summary), Because: m.texts(f.Because), Assumption: m.text(f.Assumption),
 		Parties: []Party{}, Evidence: []Evidence{},
 	}

@@ -74,3 +74,5 @@ func cut(s string, n int) string {
 	}
 	return s[:n] + "…"
 }
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }

@@ -47,6 +47,8 @@ func Explain(w io.Writer, s *signals.Signal, st Style) error {
 	}
 	p.bullets("What looks like it and is not reported", s.LookAlike)
 	p.bullets("What it takes to judge it", s.Needs)
+	p.heading("What a log must hold")
+	p.para("  ", s.Log, lipgloss.Style{})
 	p.heading("What to change")
 	p.para("  ", s.Remedy, lipgloss.Style{})
 	if s.Client != "" {

@@ -10,15 +10,23 @@ import (
 
 // JSON writes the report as indented JSON (schema isodetect/report/v1), followed by a line feed.
 func JSON(w io.Writer, r *Report) error {
+	return writeJSON(w, "JSON", r)
+}
+
+// writeJSON writes a value as indented JSON that no terminal is deceived by.
+func writeJSON(w io.Writer, as string, v any) error {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
-	if err := enc.Encode(r); err != nil {
-		return fmt.Errorf("cannot write the report as JSON: %w", err)
+	err := enc.Encode(v)
+	if err == nil {
+		_, err = w.Write(safeJSON(buf.Bytes()))
 	}
-	_, err := w.Write(safeJSON(buf.Bytes()))
-	return err
+	if err != nil {
+		return fmt.Errorf("cannot write the report as %s: %w", as, err)
+	}
+	return nil
 }
 
 // safeJSON writes characters that could deceive a terminal as JSON escapes. They

@@ -15,10 +15,18 @@ type Report struct {
 	Notes    []Note    `json:"notes"`
 	Verdict  Verdict   `json:"verdict"`
 	// Hidden counts what --show would bring, by its word: possible, hazard, rejected, notes.
-	Hidden map[string]int `json:"hidden,omitempty"`
+	Hidden   map[string]int `json:"hidden,omitempty"`
+	Baseline []Baseline     `json:"baseline,omitempty"` // entries that are over
 	// Unselected counts the findings that --where does not select, and Failing those of them that fail the run.
 	Unselected int `json:"unselected,omitempty"`
 	Failing    int `json:"unselected_failing,omitempty"`
+}
+
+// Baseline is an entry of the baseline that is over: expired or unmatched.
+type Baseline struct {
+	Entry string `json:"entry"` // fingerprint
+	State string `json:"state"`
+	Why   string `json:"why"`
 }
 
 // Tool names the program that wrote a report.
@@ -107,6 +115,7 @@ type Finding struct {
 	FirstSeen   string     `json:"first_seen"`
 	LastSeen    string     `json:"last_seen"`
 	Count       int        `json:"count"`
+	Fails       bool       `json:"fails"` // it counts at --fail-on
 	Rejected    string     `json:"rejected"`
 	Suppressed  string     `json:"suppressed"`
 	Rules       []string   `json:"rules"`

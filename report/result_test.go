@@ -57,9 +57,12 @@ func incident() (*verdict.Result, []*source.Input) {
 				Excerpt: "HTTP/1.1 200 OK\r\nMcp-Session-Id: " + sessionC + "\r\n\r\n" + `{"jsonrpc":"2.0","id":"a-1","result":{"tools":[{"name":"search","description":"search the archive"}]}}`},
 		},
 	}
+	token.Fails, fallback.Fails = true, true
 	hazard := token
+	hazard.Fails = false
 	hazard.Strength, hazard.Variant, hazard.Count = signals.Hazard, "equal_tokens", 4
 	pinned := token
+	pinned.Fails = false
 	pinned.Rejected = "multiplexed"
 	return &verdict.Result{
 		Outcome: verdict.OutcomeSignals, ExitCode: verdict.ExitFindings, FailOn: "probable",

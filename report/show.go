@@ -13,11 +13,13 @@ func ParseShow(words []string) (Show, error) {
 			s.Hazard = true
 		case "rejected":
 			s.Rejected = true
+		case "suppressed":
+			s.Suppressed = true
 		case "notes":
 			s.Notes = true
 		case "":
 		default:
-			return s, fmt.Errorf("cannot show %q: use possible, hazard, rejected, notes", w)
+			return s, fmt.Errorf("cannot show %q: use possible, hazard, rejected, suppressed, notes", w)
 		}
 	}
 	return s, nil

@@ -35,6 +35,7 @@ func Text(w io.Writer, r *Report, st Style) error {
 		p.finding(i+1, &r.Findings[i])
 	}
 	p.hidden(r)
+	p.baseline(r)
 	p.boundary(r)
 	p.notes(r)
 	p.domains(r)
@@ -49,6 +50,9 @@ func (p *page) verdict(r *Report) {
 	switch v.Outcome {
 	case verdict.OutcomeSignals:
 		word, style = "ISOLATION FAILURE", p.red
+		if v.ExitCode == 1 && !r.fails() {
+			word = "GATE FAILED"
+		}
 	case verdict.OutcomeClean:
 		word, style = "CLEAN", p.green
 	case verdict.OutcomeError:
@@ -57,10 +61,7 @@ func (p *page) verdict(r *Report) {
 	head := paint(style, word)
 	why := escape(v.Why)
 	if v.Outcome == verdict.OutcomeSignals {
-		why = strings.Join(counted(r), ", ")
-		if v.Why != "" {
-			why += " · " + escape(v.Why)
-		}
+		why = strings.Join(nonEmpty(strings.Join(counted(r), ", "), why), " · ")
 	}
 	if v.Below != "" && v.Outcome == verdict.OutcomeClean {
 		word, why = "BELOW THRESHOLD", v.Below+" · "+why
@@ -79,13 +80,18 @@ func (p *page) verdict(r *Report) {
 	}
 }
 
+// fails reports whether any finding fails the run, shown or not.
+func (r *Report) fails() bool {
+	return r.Failing > 0 || slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Fails })
+}
+
 // counted tells how many findings there are of each strength.
 func counted(r *Report) []string {
 	var out []string
 	for s := signals.Confirmed; s > signals.None; s-- {
 		n := 0
 		for i := range r.Findings {
-			if r.Findings[i].Strength == s.String() && r.Findings[i].Rejected == "" {
+			if r.Findings[i].Strength == s.String() && r.Findings[i].Rejected == "" && r.Findings[i].Suppressed == "" {
 				n++
 			}
 		}
@@ -104,7 +110,7 @@ func (p *page) affected(r *Report) {
 		first, last, n := "", "", 0
 		for j := range r.Findings {
 			f := &r.Findings[j]
-			if f.Domain != d.ID || f.Rejected != "" {
+			if f.Domain != d.ID || f.Rejected != "" || f.Suppressed != "" {
 				continue
 			}
 			n++
@@ -215,6 +221,21 @@ func (p *page) hidden(r *Report) {
 			text += fmt.Sprintf(", of which %d fail the run", r.Failing)
 		}
 		p.para("", text+".", p.dim)
+	}
+}
+
+// baseline writes the entries of the baseline that are over.
+func (p *page) baseline(r *Report) {
+	if len(r.Baseline) == 0 {
+		return
+	}
+	p.heading("Baseline")
+	for i, e := range r.Baseline {
+		if i == maxNamed {
+			p.para("  ", fmt.Sprintf("and %d more", len(r.Baseline)-i), p.dim)
+			break
+		}
+		p.para("  "+pad(e.State, 10)+" "+e.Entry+"  ", e.Why, lipgloss.Style{})
 	}
 }
 

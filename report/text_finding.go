@@ -26,7 +26,7 @@ func (p *page) finding(n int, f *Finding) {
 func likeBefore(r *Report, i int) int {
 	f := &r.Findings[i]
 	return slices.IndexFunc(r.Findings[:i], func(g Finding) bool {
-		return g.Fingerprint == f.Fingerprint && g.Strength == f.Strength && g.Rejected == f.Rejected && g.Domain == f.Domain
+		return g.Fingerprint == f.Fingerprint && g.Strength == f.Strength && g.Rejected == f.Rejected && g.Suppressed == f.Suppressed && g.Domain == f.Domain
 	})
 }
 
@@ -49,6 +49,9 @@ func (p *page) findingHead(n int, f *Finding) {
 	if f.Rejected != "" {
 		strength += ", REJECTED: " + escape(f.Rejected)
 	}
+	if f.Suppressed != "" {
+		strength += ", KNOWN"
+	}
 	number, name := fmt.Sprintf("%d  ", n), title(f)+times(f)
 	if lipgloss.Width(number+strength+"  "+name) <= p.width {
 		p.line(p.bold.Render(number), p.strength(f).Render(strength), "  ", p.bold.Render(name))
@@ -62,6 +65,9 @@ func (p *page) findingHead(n int, f *Finding) {
 		brief = append(brief, "at "+escape(f.Domain))
 	}
 	p.para("   ", strings.Join(brief, " · "), p.dim)
+	if f.Suppressed != "" {
+		p.para("   accepted by the baseline: ", f.Suppressed, p.dim)
+	}
 }
 
 // sentence begins a text with a capital and ends it with a full stop.
@@ -79,7 +85,7 @@ func sentence(s string) string {
 
 func (p *page) strength(f *Finding) lipgloss.Style {
 	switch {
-	case f.Rejected != "":
+	case f.Rejected != "", f.Suppressed != "":
 		return p.dim
 	case f.Strength == signals.Confirmed.String():
 		return p.red

@@ -17,6 +17,10 @@ type Naming struct {
 	View    int32
 }
 
+// implicit is how long the request that makes a session may take: for so long another
+// log may still tell of it.
+const implicit = 5 * int64(1e9)
+
 // resolved judges the server's own word about how it resolved a session.
 func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 	ev, d, bound := m.Event, m.Domain, m.Party
@@ -37,6 +41,7 @@ func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 		out.Note(signals.NoteFallbackOwn, ev.At)
 		return
 	}
+	f.Told.Put(Hint{Kind: string(ev.RPC.ID), Session: bound.ID}, true)
 	f.reportLog(m, bound, orderedLog(ev, without(live, bound), signals.Confirmed), "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)
 }
 
@@ -53,18 +58,37 @@ func fallbackSource(s string) bool {
 // logged judges an access-like log line: what the request asked and what the answer named.
 func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 	ev, d := m.Event, m.Domain
-	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || ev.Status >= 400 || mcp.NeedsNoSession(ev.RPC.Method) {
+	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || mcp.NeedsNoSession(ev.RPC.Method) {
 		return
 	}
 	live := d.Live(ev.Time, maxLive)
+	if ev.Status >= 400 {
+		if mcp.SessionBound(ev.RPC.Method) && d.CreationLines > 0 && len(live) >= 2 {
+			out.Judged(signals.FallbackResolution) // the occasion was there, and the server did right
+		}
+		return
+	}
 	if ev.Answered.State == event.Present {
 		p := m.Party
+		if ev.RPC.Method != "" && p.Birth.At == ev.At {
+			out.Note(signals.NoteImplicitSession, ev.At)
+			return
+		}
 		line := Naming{p.ID, ev.View} // each log has a line about its initialize
 		n, _ := f.Named.Get(line)
-		if f.Named.Put(line, n+1); n == 0 && ev.RPC.Method == "" {
+		f.Named.Put(line, n+1)
+		if n == 0 && p.Birth.View != ev.View && ev.Time.From-p.Birth.Time.To < implicit && ev.RPC.Method != "" {
+			out.Note(signals.NoteImplicitSession, ev.At) // the other log's line about the request that made it
+			return
+		}
+		if n == 0 && ev.RPC.Method == "" {
 			return // its initialize
 		}
 		if !p.Born || len(without(live, p)) == 0 {
+			return
+		}
+		if told, _ := f.Told.Get(Hint{Kind: string(ev.RPC.ID), Session: p.ID}); told && ev.RPC.ID != "" {
+			f.Told.Put(Hint{Kind: string(ev.RPC.ID), Session: p.ID}, false)
 			return
 		}
 		out.Judged(signals.FallbackResolution)

@@ -140,6 +140,8 @@ func TestOrderAcrossTwoLogs(t *testing.T) {
 	f("", made("43.500", a)+made("43.600", b), access("43", "-", a, "-")+access("43", "-", b, "-"))
 	f("", made("43.500", a)+made("43.600", b), access("44", "-", a, "-")+access("44", "-", b, "-"))
 
+	// A session that the server makes for a call without one stands in both logs.
+	f("", made("10.000", a)+made("43.500", b), access("44", "-", b, "tools/call"))
 	// The clock of the access log is 5 s ahead, as its line about the initialize of A
 	// shows: the request came before B was made, or after.
 	f("fallback_resolution probable", made("10.000", a)+made("20.000", b), access("15", "-", a, "initialize")+access("23", "-", a, "tools/call"))

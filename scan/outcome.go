@@ -38,7 +38,7 @@ func conclude(res *verdict.Result, set *parsers.Set, opt Options, interrupted bo
 			res.Why = join("--require-complete: "+hole, res.Why)
 		}
 	}
-	if opt.PassUnjudged && res.ExitCode == verdict.ExitInconclusive {
+	if opt.PassUnjudged && res.ExitCode == verdict.ExitInconclusive && res.Unmet == "" {
 		res.ExitCode = verdict.ExitClean
 	}
 }

@@ -32,8 +32,12 @@ type Options struct {
 	CancelWindow    time.Duration
 	Assume          string // Multiplexed, Pinned or ""
 	SharedByDesign  bool
-	RequireComplete bool // a hole in what was read makes a clean run inconclusive
-	PassUnjudged    bool // an inconclusive run passes
+	Require         []string          // signals that must have been judged somewhere
+	Baseline        *verdict.Baseline // findings that are known, nil = none
+	StrictBaseline  bool              // entries of it that are over fail the run
+	Today           time.Time         // the day by which they expire
+	RequireComplete bool              // a hole in what was read makes a clean run inconclusive
+	PassUnjudged    bool              // an inconclusive run passes
 
 	// Progress, if not nil, is told after every read how many bytes of all inputs on
 	// disk were read; total is -1 where it is not known. Inputs that are read in
@@ -74,7 +78,10 @@ func Run(ctx context.Context, opt Options) (*verdict.Result, []*source.Input, er
 	}
 	set.Finish()
 	eng.End()
-	res := verdict.Judge(eng, verdict.Options{Gate: opt.Gate, Since: opt.Since, Until: opt.Until})
+	res := verdict.Judge(eng, verdict.Options{
+		Gate: opt.Gate, Since: opt.Since, Until: opt.Until, Require: opt.Require,
+		Baseline: opt.Baseline, Strict: opt.StrictBaseline, Today: opt.Today,
+	})
 	conclude(res, set, opt, interrupted)
 	return res, set.Inputs(), nil
 }

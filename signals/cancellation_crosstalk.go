@@ -39,6 +39,7 @@ var CancellationCrosstalk = &Signal{
 		"Who sent the cancel: an unknown sender may be the sufferer itself.",
 		"Enough ordinary answers of the same tool to call an end unlike (3) or much sooner (5).",
 	},
+	Log:      "Each cancelled request: its session and id, and the session that sent the cancel.",
 	Requires: Bodies,
 	Occasion: "no cancel while another party had the same id in flight",
 	Remedy: "Derive the scope of a cancel from the session that sent it: look N up under (session, N), and under the principal or the exchange where there are no sessions. " +

@@ -41,7 +41,7 @@ func TestByName(t *testing.T) {
 func TestEverySignalIsComplete(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range All() {
-		for field, text := range map[string]string{"Name": s.Name, "Title": s.Title, "Since": s.Since, "What": s.What, "Remedy": s.Remedy, "Occasion": s.Occasion, "Example": s.Example} {
+		for field, text := range map[string]string{"Name": s.Name, "Title": s.Title, "Since": s.Since, "What": s.What, "Remedy": s.Remedy, "Log": s.Log, "Occasion": s.Occasion, "Example": s.Example} {
 			if strings.TrimSpace(text) == "" {
 				t.Errorf("%s: %s is empty", s.Name, field)
 			}
@@ -66,7 +66,7 @@ func TestEverySignalIsComplete(t *testing.T) {
 
 func checkSentences(t *testing.T, s *Signal) {
 	t.Helper()
-	texts := slices.Concat([]string{s.What, s.Remedy}, s.LookAlike, s.Needs)
+	texts := slices.Concat([]string{s.What, s.Remedy, s.Log}, s.LookAlike, s.Needs)
 	for _, l := range s.Looks {
 		texts = append(texts, l.Text)
 	}

@@ -43,6 +43,7 @@ var FallbackResolution = &Signal{
 		"Sessions created in view: the initialize exchanges or log lines that name created ids.",
 		"In a log: the resolved session next to the asked one. A log that names neither cannot show it.",
 	},
+	Log:      "Each request: the session id that came (also when none came: an empty value, no missing key), the one that was used or that the answer names, and the status. Better: how the session was found (source). And a line for each session made, so that one knows whose it is.",
 	Requires: Headers,
 	Occasion: "no request without a session of its own was served or refused",
 	Remedy: "Refuse a request without a valid, server-issued session id with 400, and one whose session has ended with 404; the client then sends a new initialize. " +

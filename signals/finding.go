@@ -69,6 +69,7 @@ type Finding struct {
 	Times      []Occurred // when it occurred, in order; at most MaxTimes
 	Fails      bool       // the gate of the run counts it
 	Rejected   string     // name of the validity condition that failed, "" = valid
+	Suppressed string     // why a baseline accepts it, "" = it does not
 	Rules      []string
 	Summary    string // one sentence that names parties by alias
 	Because    []string

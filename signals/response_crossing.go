@@ -39,6 +39,7 @@ var ResponseCrossing = &Signal{
 		"No hole on either connection: after one, which exchange an answer belongs to is unknown.",
 		"It needs no second initialize: one pooled session is enough.",
 	},
+	Log:      "Each answer: its id, the exchange (HTTP request) that it is written on, and the exchange that asked. Logs seldom hold that; a capture always does.",
 	Requires: Bodies | Pairing,
 	Alone:    true,
 	Occasion: "no id was in flight twice in one session",

@@ -32,6 +32,7 @@ var SharedSession = &Signal{
 		"Requests that carry the session id themselves.",
 		"Request bodies, to tell a retry from a second conversation.",
 	},
+	Log:      "Each request: session, id, and who sent it: a hash of the credential, the User-Agent, the name of the client.",
 	Requires: Bodies,
 	Alone:    true,
 	Hazard:   true,

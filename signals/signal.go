@@ -25,6 +25,7 @@ type Signal struct {
 	Looks     []Look   // how it looks in each kind of input
 	LookAlike []string // healthy traffic that resembles it and is not reported
 	Needs     []string // conditions and coverage: why it may be "not assessable"
+	Log       string   // the least that a log must hold to show it
 	Requires  Coverage // without which nothing can be said of an occasion that was not seen
 	Alone     bool     // shows within one party, so that a second live party is no condition
 	Hazard    bool     // never more than a hazard

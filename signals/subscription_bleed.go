@@ -36,6 +36,7 @@ var SubscriptionBleed = &Signal{
 		"Another live session that subscribed.",
 		"The answers to the subscribes; a refused one subscribes nothing.",
 	},
+	Log:      "Each subscribe and unsubscribe: session and URI. Each update: its URI, and the session that it is written to.",
 	Requires: Bodies,
 	Occasion: "no resource update while several sessions were live",
 	Remedy: "Key subscriptions by (session, URI), drop them with the session, and notify only the sessions found under the URI. " +

@@ -15,9 +15,13 @@ import (
 
 // Options is what a user may decide about the outcome.
 type Options struct {
-	Gate  gate.Gate // which findings fail the run
-	Since int64     // ns; findings need their anchor inside the window, 0 = no limit
-	Until int64
+	Gate     gate.Gate // which findings fail the run
+	Since    int64     // ns; findings need their anchor inside the window, 0 = no limit
+	Until    int64
+	Require  []string  // signals that must have been judged somewhere
+	Baseline *Baseline // nil = none
+	Strict   bool      // entries of the baseline that expired or matched nothing fail the run
+	Today    time.Time // the day by which entries expire
 }
 
 // Judge turns what the rules reported into the verdict over all domains. The
@@ -25,7 +29,8 @@ type Options struct {
 // makes the verdict one of an error, with what was found.
 func Judge(e *rules.Engine, o Options) *Result {
 	res := &Result{FailOn: o.Gate.String()}
-	ruling, err := rule(e, o)
+	ruling, known, err := rule(e, o)
+	res.Known = known
 	for _, s := range e.Sinks {
 		d := judgeDomain(e, s, o)
 		if d.Parties == 0 && len(s.Findings) == 0 && s.Domain.Requests == 0 && len(s.Tallies) == 0 {
@@ -58,6 +63,10 @@ func Judge(e *rules.Engine, o Options) *Result {
 		return strings.Compare(a.Signal.Name+a.Variant, b.Signal.Name+b.Variant)
 	})
 	overall(e, res, ruling)
+	required(res, o.Require)
+	if o.Strict {
+		strict(res)
+	}
 	if err != nil {
 		res.Outcome, res.ExitCode, res.Why = OutcomeError, ExitError, "--fail-on: "+err.Error()
 	}
@@ -65,7 +74,7 @@ func Judge(e *rules.Engine, o Options) *Result {
 }
 
 // rule marks the findings whose validity condition failed, and of the others those that fail the run.
-func rule(e *rules.Engine, o Options) (gate.Ruling, error) {
+func rule(e *rules.Engine, o Options) (gate.Ruling, Known, error) {
 	var valid []*signals.Finding
 	for _, s := range e.Sinks {
 		reject(e, s)
@@ -75,11 +84,12 @@ func rule(e *rules.Engine, o Options) (gate.Ruling, error) {
 			}
 		}
 	}
+	known, valid := o.Baseline.suppress(valid, o.Today)
 	ruling, err := o.Gate.Judge(valid)
 	for _, f := range valid {
 		f.Fails = ruling.Counts[f]
 	}
-	return ruling, err
+	return ruling, known, err
 }
 
 // inside reports whether a finding began inside the user's window.
@@ -363,21 +373,24 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 			st.State, st.Why = NotObserved, sig.Occasion
 		}
 		if st.State == NotAssessable {
-			help = append(help, recipes(c)...)
+			help = append(help, recipes(c, sig)...)
 		}
 		out = append(out, st)
 	}
 	return out, slices.Compact(slices.Sorted(slices.Values(help)))
 }
 
-// recipes names what would make more assessable.
-func recipes(c *correlate.Domain) []string {
+// recipes names what would make a signal assessable.
+func recipes(c *correlate.Domain, sig *signals.Signal) []string {
 	var out []string
 	if !c.Overlap {
 		out = append(out, "record at least two clients that use the server at the same time")
 	}
 	if c.Log {
-		out = append(out, "log session_resolved with its source, and session, id, token and uri on every message (see docs), or record the traffic: tcpdump -i any -s 0 -B 16384 -w mcp.pcap tcp port PORT")
+		if sig == signals.FallbackResolution { // the one that an access log can carry
+			out = append(out, sig.Name+" in a log: "+sig.Log)
+		}
+		out = append(out, "log what docs/logging.md lists for each signal (also isodetect explain SIGNAL), or record the traffic: tcpdump -i any -s 0 -B 16384 -w mcp.pcap tcp port PORT")
 		return out
 	}
 	if c.LossFlags&event.LossSnap != 0 {
@@ -480,12 +493,45 @@ func overall(e *rules.Engine, res *Result, ruling gate.Ruling) {
 		res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
 		res.Why = inconclusive(e, res)
 	}
+	if n := res.Known.Suppressed; n > 0 {
+		res.Why += fmt.Sprintf("; %d known by the baseline", n)
+	}
 	if n := e.State.Beyond; n > 0 {
 		res.Why += fmt.Sprintf("; %d events of domains beyond the first %d were not judged", n, len(res.Domains))
 		if res.ExitCode == ExitClean {
 			res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
 		}
 	}
+}
+
+// required makes a clean run inconclusive that never judged a signal which the user demands.
+func required(res *Result, names []string) {
+	var missing []string
+	for _, name := range names {
+		if !slices.ContainsFunc(res.Domains, func(d Domain) bool {
+			return slices.ContainsFunc(d.Signals, func(s SignalState) bool { return s.Signal == name && s.State == Judged })
+		}) {
+			missing = append(missing, name)
+		}
+	}
+	if len(missing) == 0 {
+		return
+	}
+	res.Unmet = "--require: " + strings.Join(missing, ", ") + " could not be judged in any domain"
+	res.Why += "; " + res.Unmet
+	if res.ExitCode == ExitClean {
+		res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
+	}
+}
+
+// strict fails a run whose baseline holds what is over.
+func strict(res *Result) {
+	n := len(res.Known.Expired) + len(res.Known.Unmatched)
+	if n == 0 || res.ExitCode != ExitClean {
+		return
+	}
+	res.Outcome, res.ExitCode = OutcomeSignals, ExitFindings
+	res.Why = fmt.Sprintf("--strict-baseline: %d expired and %d unmatched entries; %s", len(res.Known.Expired), len(res.Known.Unmatched), res.Why)
 }
 
 // held says when an expression of --fail-on held first.
@@ -520,7 +566,7 @@ func coverage(res *Result) string {
 func below(res *Result) string {
 	var n [signals.Confirmed + 1]int
 	for _, f := range res.Findings {
-		if f.Rejected == "" && f.Strength > signals.Hazard && !f.Fails {
+		if f.Rejected == "" && f.Suppressed == "" && f.Strength > signals.Hazard && !f.Fails {
 			n[f.Strength]++
 		}
 	}

@@ -44,6 +44,8 @@ type Result struct {
 	Why      string
 	Below    string // findings that are valid and do not fail the run, by strength, such as "2 probable"; "" = none
 	FailOn   string // the gate, as the user wrote it
+	Known    Known  // what the baseline did
+	Unmet    string // which demand of the user the run did not meet, "" = none
 }
 
 // Domain is the verdict over one domain.

@@ -67,7 +67,7 @@ func valuesOf(flag string) []string {
 	case "fail-on":
 		return []string{"confirmed", "probable", "possible", "hazard", "none"}
 	case "show":
-		return []string{"possible", "hazard", "rejected", "notes"}
+		return []string{"possible", "hazard", "rejected", "suppressed", "notes"}
 	case "assume":
 		return []string{scan.Multiplexed, scan.Pinned}
 	case "color":
@@ -75,7 +75,7 @@ func valuesOf(flag string) []string {
 	case "inconclusive":
 		return []string{"pass", "fail"}
 	case "format":
-		return outputFormats
+		return formatNames()
 	case "input-format":
 		var names []string
 		for i := range parsers.Formats {

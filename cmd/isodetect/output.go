@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -18,7 +19,13 @@ type output struct{ format, file string }
 
 type outputs []output
 
-var outputFormats = []string{"text", "json"}
+// formatNames lists what --format takes.
+func formatNames() (names []string) {
+	for _, o := range report.Outputs() {
+		names = append(names, o.Name)
+	}
+	return names
+}
 
 // parseOutputs reads the values of --format. No report may go onto an input, and
 // only one to standard output.
@@ -27,8 +34,8 @@ func parseOutputs(specs, inputs []string) (outputs, error) {
 	stdout := 0
 	for _, spec := range specs {
 		format, file, toFile := strings.Cut(spec, "=")
-		if !strings.Contains(" "+strings.Join(outputFormats, " ")+" ", " "+format+" ") {
-			return nil, fmt.Errorf("cannot write format %q: use %s", format, words(outputFormats))
+		if !slices.Contains(formatNames(), format) {
+			return nil, fmt.Errorf("cannot write format %q: use %s", format, words(formatNames()))
 		}
 		if toFile && file == "" {
 			return nil, fmt.Errorf("cannot write %q: the file has no name", spec)
@@ -39,6 +46,11 @@ func parseOutputs(specs, inputs []string) (outputs, error) {
 		}
 		if err := notAnInput(file, inputs); err != nil {
 			return nil, err
+		}
+		if file != "" && format == "sarif" {
+			if err := notAnInput(trailOf(file), inputs); err != nil {
+				return nil, err
+			}
 		}
 		for _, o := range outs {
 			if file != "" && filepath.Clean(o.file) == filepath.Clean(file) {
@@ -52,6 +64,9 @@ func parseOutputs(specs, inputs []string) (outputs, error) {
 	}
 	return outs, nil
 }
+
+// trailOf is the file beside a SARIF document that holds the records which have no lines.
+func trailOf(file string) string { return file + ".trail.jsonl" }
 
 // notAnInput refuses a file that is one of the inputs, by whatever path.
 func notAnInput(file string, inputs []string) error {
@@ -96,7 +111,7 @@ func isReport(file string) bool {
 		return false
 	}
 	defer f.Close()
-	head := make([]byte, 64)
+	head := make([]byte, 256)
 	n, _ := io.ReadFull(f, head)
 	return report.Is(head[:n])
 }
@@ -117,18 +132,7 @@ func (o outputs) write(stdout io.Writer, r *report.Report, color string, quiet b
 	}
 	for i, out := range o {
 		var buf bytes.Buffer
-		var err error
-		if out.format == "json" {
-			err = report.JSON(&buf, r)
-		} else {
-			st := report.Style{Width: pipedWidth, Color: color == "always"}
-			if out.file == "" {
-				st = style(stdout, color)
-			}
-			st.Quiet = quiet
-			err = report.Text(&buf, r, st)
-		}
-		if err != nil {
+		if err := o.render(&buf, out, r, stdout, color, quiet); err != nil {
 			return err
 		}
 		if f := files[i]; f != nil {
@@ -141,6 +145,59 @@ func (o outputs) write(stdout io.Writer, r *report.Report, color string, quiet b
 		}
 	}
 	return nil
+}
+
+// render writes one report into a buffer, and what belongs beside it into its file.
+func (o outputs) render(buf *bytes.Buffer, out output, r *report.Report, stdout io.Writer, color string, quiet bool) error {
+	to := report.Target{Style: report.Style{Width: pipedWidth, Color: color == "always"}}
+	if out.file == "" {
+		to.Style = style(stdout, color)
+	}
+	to.Style.Quiet = quiet
+	if dir, err := os.Getwd(); err == nil {
+		to.Base = filepath.ToSlash(dir)
+	}
+	if out.format == "sarif" && out.file != "" && report.NeedsTrail(r) {
+		to.Trail = trailOf(out.file)
+		if err := beside(to.Trail, r); err != nil {
+			return err
+		}
+	}
+	if summary := os.Getenv("GITHUB_STEP_SUMMARY"); out.format == "github" && summary != "" {
+		if err := appendSummary(summary, r); err != nil {
+			return err
+		}
+	}
+	i := slices.IndexFunc(report.Outputs(), func(f report.Output) bool { return f.Name == out.format })
+	return report.Outputs()[i].Write(buf, r, to)
+}
+
+// beside writes the trail of a report, only onto the trail of an earlier run.
+func beside(file string, r *report.Report) error {
+	if _, err := os.Stat(file); err == nil && !isReport(file) {
+		return fmt.Errorf("cannot write %s: there is another file of this name", file)
+	}
+	var buf bytes.Buffer
+	if err := report.Trail(&buf, r); err != nil {
+		return err
+	}
+	if err := os.WriteFile(file, buf.Bytes(), 0o666); err != nil {
+		return fmt.Errorf("cannot write the records beside the report: %w", err)
+	}
+	return nil
+}
+
+// appendSummary adds the report to the summary page of a step of GitHub Actions.
+func appendSummary(file string, r *report.Report) error {
+	f, err := os.OpenFile(file, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o666)
+	if err != nil {
+		return fmt.Errorf("cannot write to the step summary: %w", err)
+	}
+	defer f.Close()
+	if err := report.Markdown(f, r); err != nil {
+		return err
+	}
+	return f.Close()
 }
 
 // open opens the files of all outputs, nil for standard output, and refuses two

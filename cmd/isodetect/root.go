@@ -44,7 +44,7 @@ func newRoot() *cobra.Command {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
 	root.SetUsageFunc(usage)
-	root.AddCommand(newScan(), newInspect(), newExplain(), newFormats(), newVersion(), newMan())
+	root.AddCommand(newScan(), newInspect(), newBaseline(), newExplain(), newFormats(), newVersion(), newMan())
 	return root
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/isodetect/isodetect/mcp"
 	"github.com/isodetect/isodetect/report"
+	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict/gate"
 )
 
@@ -18,6 +19,9 @@ func newScan() *cobra.Command {
 		formats      []string
 		failOn       string
 		where        string
+		baseline     string
+		strict       bool
+		require      []string
 		show         []string
 		inconclusive string
 		complete     bool
@@ -43,6 +47,15 @@ a rotated log as one log.
 			if opt.Gate, err = gate.Parse(failOn); err != nil {
 				return fmt.Errorf("cannot use --fail-on %s: %w", quoted(failOn), err)
 			}
+			if opt.Require, err = signalNames(require); err != nil {
+				return err
+			}
+			if baseline != "" {
+				if opt.Baseline, err = loadBaseline(baseline); err != nil {
+					return err
+				}
+			}
+			opt.StrictBaseline, opt.Today = strict, today()
 			selected, err := selector(where)
 			if err != nil {
 				return err
@@ -55,7 +68,7 @@ a rotated log as one log.
 			if err != nil {
 				return err
 			}
-			outs, err := parseOutputs(formats, append(slices.Clone(args), in.keyLog))
+			outs, err := parseOutputs(formats, append(slices.Clone(args), in.keyLog, baseline))
 			if err != nil {
 				return err
 			}
@@ -71,16 +84,29 @@ a rotated log as one log.
 	}
 	fs := cmd.Flags()
 	fs.SortFlags = false
-	fs.StringArrayVar(&formats, "format", []string{"text"}, "write the report as `FMT[=FILE]`: text or json, to FILE or standard output (repeatable)")
+	fs.StringArrayVar(&formats, "format", []string{"text"}, "write the report as `FMT[=FILE]`: "+words(formatNames())+", to FILE or standard output (repeatable)")
 	fs.StringVar(&failOn, "fail-on", "probable", "what fails: `GATE` is a weakest strength (confirmed, probable, possible, hazard, none), signals or families, or a MetricsQL expression")
 	fs.StringVar(&where, "where", "", "show only findings that this MetricsQL `SELECTOR` takes, such as {signal=\"token_collision\"}; the verdict is over all")
-	fs.StringSliceVar(&show, "show", nil, "also report `WHAT`: possible, hazard, rejected, notes")
+	fs.StringSliceVar(&show, "show", nil, "also report `WHAT`: possible, hazard, rejected, suppressed, notes")
+	fs.StringVar(&baseline, "baseline", "", "`FILE` of known findings that do not fail the run (see baseline)")
+	fs.BoolVar(&strict, "strict-baseline", false, "entries of the baseline that expired or matched nothing fail the run")
+	fs.StringSliceVar(&require, "require", nil, "`SIGNALS` that must have been judged, else the run is inconclusive")
 	in.register(fs)
 	fs.StringVar(&inconclusive, "inconclusive", "fail", "`WHAT` a run does that could judge nothing: pass (0) or fail (3)")
 	fs.BoolVar(&complete, "require-complete", false, "holes in what was read make a clean run inconclusive")
 	fs.BoolVarP(&quiet, "quiet", "q", false, "print the verdict only")
 	completeValues(cmd)
 	return cmd
+}
+
+// signalNames checks names of signals.
+func signalNames(names []string) ([]string, error) {
+	for _, name := range names {
+		if !slices.ContainsFunc(signals.All(), func(s *signals.Signal) bool { return s.Name == name }) {
+			return nil, fmt.Errorf("cannot use --require %s: there is no such signal; see isodetect explain", quoted(name))
+		}
+	}
+	return names, nil
 }
 
 // selector reads --where; nil takes everything.

@@ -59,12 +59,14 @@ func (p *parser) access() bool {
 	return true
 }
 
-// dump reads a dump of request headers (pino-http, Caddy). A dump without
-// the session header says that there was none, but only once this file has shown
-// that the header is logged where it is: a redacted header would be missing too.
+// dump reads a dump of request headers (pino-http, Caddy), and a line of Traefik, which
+// has a key for each header that came. A dump without the session header says that
+// there was none, but only once this file has shown that the header is logged where
+// it is: a redacted header would be missing too.
 func (p *parser) dump(e *event.Event) {
 	r := &p.rec
-	if !r.has(slotRequestHeaders) {
+	traefik := string(appendPath(r.path[:0], r.keys[slotStatus])) == "downstreamstatus"
+	if !r.has(slotRequestHeaders) && !traefik {
 		return
 	}
 	if r.has(slotAsked) {

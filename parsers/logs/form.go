@@ -33,7 +33,7 @@ var textForms = [...]textForm{
 	{"tracing", "tracing-subscriber full, compact and pretty (rmcp)", "sessions, methods, ids, cancels of a session", "real", tracingProbe, readTracing},
 	{"agentgateway", "agentgateway request log, tab separated", "session and method of each request, end and status", "docs", agentProbe, readAgent},
 	{"haproxy", "HAProxy httplog with captured headers", "session header of request and response, start and end", "real", haproxyProbe, readHAProxy},
-	{"envoy", "Envoy and Istio access log, text", "what the operator added: session headers, method, id; start and end", "docs", envoyProbe, readEnvoy},
+	{"envoy", "Envoy and Istio access log, text", "what the operator added: session headers, method, id; start and end", "real", envoyProbe, readEnvoy},
 	{"alb", "AWS Application Load Balancer access log", "session of HTTP+SSE in the query", "docs", albProbe, readALB},
 	{"uvicorn", "uvicorn access line, also under gunicorn", "session of HTTP+SSE in the query, status", "real", uvicornProbe, readUvicorn},
 	{"clf", "nginx, Apache, Traefik, gunicorn, hypercorn and morgan: common log format with fields behind it", "what the operator added: session headers, method, id", "real", clfProbe, readCLF},

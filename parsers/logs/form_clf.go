@@ -15,7 +15,7 @@ func clfProbe(b []byte, quote int) bool {
 	if quote < 24 || b[quote-1] != ' ' {
 		return false
 	}
-	from := quote - min(quote, 32)
+	from := quote - min(quote, 40) // Apache can be made to write a fraction of the second too
 	k := bytes.LastIndexByte(b[from:quote], '[')
 	return k >= 0 && quote-from-k >= 22 && digits(b, from+k+1, 2) && b[from+k+3] == '/'
 }

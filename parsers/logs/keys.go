@@ -100,7 +100,7 @@ var keySlots = func() map[string]slot {
 		// The path of @timestamp is "timestamp".
 		slotMessage:  {"msg", "message", "shortmessage"},
 		slotEvent:    {"event", "eventname", "evt", "eventtype"},
-		slotInstance: {"serviceinstanceid", "instance", "instanceid"},
+		slotInstance: {"serviceinstanceid", "instance", "instanceid", "serviceaddr"},
 		slotPod:      {"pod", "podname", "k8spodname", "kubernetespodname"},
 		slotHost:     {"hostname", "hosthostname"},
 		slotPID:      {"pid", "processpid", "processid"},
@@ -159,7 +159,7 @@ var keySlots = func() map[string]slot {
 			"usedcapabilities", "capsused", "effectivecapabilities", "capabilitiesatdispatch", "dispatchcapabilities", "capabilitieschecked", "checkedcapabilities"},
 		slotClient:        {"client", "clientname", "clientinfoname", "mcpclientname", "isodetectclientname"},
 		slotClientVersion: {"clientversion", "clientinfoversion", "mcpclientversion", "isodetectclientversion"},
-		slotProtocol:      {"protocol", "protocolversion", "mcpprotocolversion", "reqheadersmcpprotocolversion", "requestheadersmcpprotocolversion"},
+		slotProtocol:      {"protocol", "protocolversion", "mcpprotocolversion", "reqheadersmcpprotocolversion", "requestheadersmcpprotocolversion", "requestmcpprotocolversion"},
 
 		slotStatus: {"status", "statuscode", "httpstatus", "httpstatuscode", "resstatuscode", "resstatus", "responsestatus", "responsestatuscode",
 			"httpresponsestatus", "httpresponsestatuscode", "downstreamstatus", "responsecode"},
@@ -171,7 +171,7 @@ var keySlots = func() map[string]slot {
 		slotPath:      {"path", "url", "requrl", "requestpath", "requesturi", "requesturl", "urlpath", "httppath", "httptarget", "httpurl"},
 		slotEndUser:   {"enduserid"},
 		slotRemote:    {"remote", "remoteaddr", "remoteaddress", "clientaddress", "clientaddr", "clientip", "reqremoteaddress"},
-		slotUserAgent: {"useragent", "reqheadersuseragent", "requestheadersuseragent", "useragentoriginal", "httpuseragent"},
+		slotUserAgent: {"useragent", "reqheadersuseragent", "requestheadersuseragent", "requestuseragent", "useragentoriginal", "httpuseragent"},
 		slotRequestHeaders: {"reqheadershost", "requestheadershost", "reqheadersaccept", "requestheadersaccept",
 			"reqheaderscontenttype", "requestheaderscontenttype"},
 

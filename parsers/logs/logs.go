@@ -15,12 +15,12 @@ import (
 func Formats() []source.Format {
 	return []source.Format{
 		{
-			Name: "native", Title: "native isodetect events, one JSON object a line", Checked: "docs",
+			Name: "native", Title: "native isodetect events, one JSON object a line", Checked: "real",
 			Carries: "all signals, as far as the server writes message events",
 			Sniff:   sniffNative, Times: times, Open: open,
 		},
 		{
-			Name: "jsonlines", Title: "JSON lines of a server log (slog, pino, pino-http, winston, zap, zerolog, logrus, bunyan)", Checked: "real",
+			Name: "jsonlines", Title: "JSON lines of a server or proxy (slog, pino, pino-http, winston, zap, zerolog, logrus, bunyan; nginx, Envoy, Caddy, HAProxy, Traefik)", Checked: "real",
 			Carries: "fallback_resolution; with lines about messages also capability_drift, token_collision, cancellation_crosstalk, subscription_bleed, response_crossing",
 			Sniff:   sniffJSON, Times: times, Open: open,
 		},

@@ -1,17 +1,15 @@
-package report
+package signals
 
 import (
 	"crypto/sha256"
 	"encoding/hex"
 	"slices"
 	"strings"
-
-	"github.com/isodetect/isodetect/signals"
 )
 
-// fingerprint names what is wrong, for baselines: the same fault on another day,
+// Fingerprint names what is wrong, for baselines: the same fault on another day,
 // between other parties and in another recording has the same one.
-func fingerprint(f *signals.Finding) string {
+func (f *Finding) Fingerprint() string {
 	name := ""
 	if f.Signal != nil {
 		name = f.Signal.Name
@@ -25,27 +23,37 @@ func fingerprint(f *signals.Finding) string {
 		slices.Sort(shapes)
 		subject = strings.Join(slices.Compact(shapes), " ")
 	}
-	return "v1:" + digest(16, name, f.Variant, shape(f.Path), f.Method, subject)
+	return "v1:" + Digest(16, name, f.Variant, shape(f.Path), f.Method, subject)
 }
 
-// occurrence names what happened: the content of the record on which a finding
+// Subject is the tool of a finding, or the shape of its first URI without the
+// query, which may hold secrets.
+func (f *Finding) Subject() string {
+	if f.Tool != "" || len(f.URIs) == 0 {
+		return f.Tool
+	}
+	uri, _, _ := strings.Cut(f.URIs[0], "?")
+	return shape(uri)
+}
+
+// Occurrence names what happened: the content of the record on which a finding
 // stands and its parties, wherever they were recorded.
-func occurrence(f *signals.Finding) string {
+func (f *Finding) Occurrence() string {
 	parties := make([]string, len(f.Parties))
 	for i, p := range f.Parties {
-		parties[i] = digest(16, p.Session, p.Text)
+		parties[i] = Digest(16, p.Session, p.Text)
 	}
 	slices.Sort(parties)
 	content := ""
 	if len(f.Evidence) > 0 {
-		anchor := slices.IndexFunc(f.Evidence, func(e signals.Evidence) bool { return e.Role == signals.Victim })
+		anchor := slices.IndexFunc(f.Evidence, func(e Evidence) bool { return e.Role == Victim })
 		content = f.Evidence[max(anchor, 0)].Excerpt
 	}
-	return digest(16, append(parties, f.Signal.Name, f.Variant, content)...)
+	return Digest(16, append(parties, f.Signal.Name, f.Variant, content)...)
 }
 
-// digest is n hex digits of the SHA-256 of parts.
-func digest(n int, parts ...string) string {
+// Digest is n hex digits of the SHA-256 of parts.
+func Digest(n int, parts ...string) string {
 	h := sha256.New()
 	for _, p := range parts {
 		h.Write([]byte(p))
