@@ -58,6 +58,9 @@ func fallbackSource(s string) bool {
 // logged judges an access-like log line: what the request asked and what the answer named.
 func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 	ev, d := m.Event, m.Domain
+	if ev.RPC.Method == mcp.Initialize && ev.Answered.State == event.Present && m.Party != nil {
+		f.Named.Put(Naming{m.Party.ID, ev.View}, 1) // this log told how it was made
+	}
 	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || mcp.NeedsNoSession(ev.RPC.Method) {
 		return
 	}
