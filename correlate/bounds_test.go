@@ -12,7 +12,7 @@ import (
 // A storm of sessions, each with a call that is never answered, keeps no more
 // than the limits allow, and what was forgotten leaves a hole.
 func TestStormStaysBounded(t *testing.T) {
-	l := DefaultLimits
+	l := DefaultLimits()
 	l.Sessions, l.Conns = 500, 500
 	s := NewState(l)
 	const n = 200_000
@@ -59,10 +59,10 @@ func TestStormStaysBounded(t *testing.T) {
 }
 
 func TestIdleSessionIsForgotten(t *testing.T) {
-	s := NewState(DefaultLimits)
+	s := NewState(DefaultLimits())
 	d := storm(s, 3)
 	gone := d.Sessions["s0"]
-	day := DefaultLimits.SessionIdle + 2*minute
+	day := DefaultLimits().SessionIdle + 2*minute
 	s.Apply(&event.Event{Kind: event.Opened, Time: event.At(day), Domain: d.Key, Exchange: event.ExchangeID{N: 99}, HTTPMethod: "GET", Asked: event.Named("x")})
 	if len(d.Sessions) != 1 || d.Sessions["x"] == nil || !gone.Gone || gone.Complete(event.ToServer, day*2) {
 		t.Errorf("%d sessions, gone %v", len(d.Sessions), gone.Gone)
@@ -74,7 +74,7 @@ func TestIdleSessionIsForgotten(t *testing.T) {
 
 // Ended requests explain what arrives for a while, and no more of them are kept than the limit says.
 func TestEndedRequestsAreReleased(t *testing.T) {
-	l := DefaultLimits
+	l := DefaultLimits()
 	l.EndedKept = 50
 	s := NewState(l)
 	dom := event.Domain{Server: "http://h"}
@@ -211,7 +211,7 @@ func TestIndex(t *testing.T) {
 
 // Domains beyond the limit get no timeline; their events are counted.
 func TestDomainsAreBounded(t *testing.T) {
-	l := DefaultLimits
+	l := DefaultLimits()
 	l.Domains = 10
 	s := NewState(l)
 	for i := range 25 {

@@ -177,7 +177,7 @@ func start(s *State, i int) {
 }
 
 func TestStateIsBounded(t *testing.T) {
-	l := DefaultLimits
+	l := DefaultLimits()
 	l.Sessions, l.Conns = 100, 100
 	s := NewState(l)
 	d := storm(s, 2000)
@@ -197,18 +197,18 @@ func TestStateIsBounded(t *testing.T) {
 }
 
 func TestIdleRequestIsLostWithAHole(t *testing.T) {
-	s := NewState(DefaultLimits)
+	s := NewState(DefaultLimits())
 	d := storm(s, 1)
 	p := d.Sessions["s0"]
 	r := p.Open[0]
-	s.Apply(&event.Event{Kind: event.Opened, Time: event.At(DefaultLimits.RequestIdle + 2*minute), Domain: d.Key, Exchange: event.ExchangeID{N: 99}, HTTPMethod: "GET", Asked: event.Named("x")})
+	s.Apply(&event.Event{Kind: event.Opened, Time: event.At(DefaultLimits().RequestIdle + 2*minute), Domain: d.Key, Exchange: event.ExchangeID{N: 99}, HTTPMethod: "GET", Asked: event.Named("x")})
 	if r.Fate != Lost || p.Complete(event.ToClient, 1) || d.Evicted != 1 {
 		t.Errorf("fate %s, complete %v, evicted %d", r.Fate, p.Complete(event.ToClient, 1), d.Evicted)
 	}
 }
 
 func TestTooManyRequestsOfOneParty(t *testing.T) {
-	l := DefaultLimits
+	l := DefaultLimits()
 	l.OpenPerParty = 4
 	s := NewState(l)
 	dom := event.Domain{Server: "http://h"}

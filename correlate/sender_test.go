@@ -60,7 +60,7 @@ func TestRelateCountsHints(t *testing.T) {
 func TestFateOfAnUnansweredRequest(t *testing.T) {
 	f := func(name string, ev event.Event, change func(x *Exchange, r *Request), want Fate, left bool) {
 		t.Helper()
-		s := NewState(DefaultLimits)
+		s := NewState(DefaultLimits())
 		d := storm(s, 1)
 		r := d.Sessions["s0"].Open[0]
 		change(r.Exchange, r)

@@ -14,23 +14,6 @@ import (
 	"github.com/isodetect/isodetect/mcp"
 )
 
-// Limits bounds the state (DESIGN, "State is bounded").
-type Limits struct {
-	Domains      int   // in one run
-	OpenPerParty int   // requests in flight of one party
-	EndedKept    int   // ended requests kept in one domain
-	Sessions     int   // of one domain
-	Conns        int   // of one domain
-	RequestIdle  int64 // ns after which an unanswered request is given up as lost
-	SessionIdle  int64 // ns after last use
-}
-
-// DefaultLimits are the limits that hold unless a user says otherwise.
-var DefaultLimits = Limits{
-	Domains: 10_000, OpenPerParty: 64, EndedKept: 100_000, Sessions: 200_000, Conns: 200_000,
-	RequestIdle: 15 * minute, SessionIdle: 24 * 60 * minute,
-}
-
 // Grace is how long an ended request may still explain what arrives
 // (DETECTION §3: progress within 2 s after the answer, updates after an unsubscribe).
 const Grace = 2 * second

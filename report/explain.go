@@ -58,6 +58,10 @@ func Explain(w io.Writer, s *signals.Signal, st Style) error {
 	if s.Example != "" {
 		p.heading("Example")
 		p.line("  isodetect scan samples/", s.Example)
+		p.blank()
+		for line := range strings.Lines(s.Witness()) {
+			p.line("  ", strings.TrimSuffix(line, "\n"))
+		}
 	}
 	return p.err
 }

@@ -61,7 +61,7 @@ func NewEngine(o Options) *Engine {
 		o.CancelWindow = DefaultCancelWindow
 	}
 	if o.Limits == (correlate.Limits{}) {
-		o.Limits = correlate.DefaultLimits
+		o.Limits = correlate.DefaultLimits()
 	}
 	return &Engine{Options: o, State: correlate.NewState(o.Limits)}
 }

@@ -30,7 +30,8 @@ type Options struct {
 
 	Gate            gate.Gate // which findings fail the run
 	CancelWindow    time.Duration
-	Assume          string // Multiplexed, Pinned or ""
+	Limits          correlate.Limits // of the state; zero = correlate.DefaultLimits
+	Assume          string           // Multiplexed, Pinned or ""
 	SharedByDesign  bool
 	Require         []string          // signals that must have been judged somewhere
 	Baseline        *verdict.Baseline // findings that are known, nil = none
@@ -71,6 +72,7 @@ func Run(ctx context.Context, opt Options) (*verdict.Result, []*source.Input, er
 		SharedByDesign: opt.SharedByDesign,
 		Pinned:         opt.Assume == Pinned,
 		Multiplexed:    opt.Assume == Multiplexed,
+		Limits:         opt.Limits,
 	})
 	interrupted, err := feed(ctx, set, eng, opt)
 	if err != nil {

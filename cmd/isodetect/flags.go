@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/pflag"
 
+	"github.com/isodetect/isodetect/correlate"
 	"github.com/isodetect/isodetect/report"
 	"github.com/isodetect/isodetect/scan"
 	"github.com/isodetect/isodetect/verdict"
@@ -24,6 +26,8 @@ type inputFlags struct {
 	keyLog       string
 	since, until string
 	cancelWindow time.Duration
+	limits       []string
+	config       string
 	reveal       bool
 	color        string
 	noProgress   bool
@@ -39,6 +43,8 @@ func (f *inputFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.since, "since", "", "count findings from this `TIME` on: RFC 3339, a date, or a duration before now such as 15m")
 	fs.StringVar(&f.until, "until", "", "count findings up to this `TIME`")
 	fs.DurationVar(&f.cancelWindow, "cancel-window", 500*time.Millisecond, "`DURATION` in which a cancel shows its effect on another party's request")
+	fs.StringArrayVar(&f.limits, "limit", nil, "bound the state: `NAME=N` with "+words(correlate.LimitNames())+" (repeatable)")
+	fs.StringVar(&f.config, "config", "", "read settings from `FILE` instead of the isodetect.yaml in force; none = from none")
 	fs.BoolVar(&f.reveal, "reveal", false, "show session ids and values; credentials stay hidden")
 	fs.StringVar(&f.color, "color", "auto", "`WHEN` to use colour: auto, always, never")
 	fs.BoolVar(&f.noProgress, "no-progress", false, "no progress bar")
@@ -61,6 +67,13 @@ func (f *inputFlags) options(paths []string, stdin io.Reader) (scan.Options, err
 	}
 	now := time.Now()
 	var err error
+	opt.Limits = correlate.DefaultLimits()
+	for _, l := range f.limits {
+		name, n, _ := strings.Cut(l, "=")
+		if err := opt.Limits.Set(name, n); err != nil {
+			return opt, fmt.Errorf("cannot use --limit %s: %w", quoted(l), err)
+		}
+	}
 	if opt.Since, err = scan.ParseTime(f.since, f.zone, now); err != nil {
 		return opt, fmt.Errorf("--since: %w", err)
 	}

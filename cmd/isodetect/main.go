@@ -12,6 +12,8 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/spf13/cobra"
+
 	"github.com/isodetect/isodetect/report"
 	"github.com/isodetect/isodetect/verdict"
 )
@@ -47,6 +49,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	root.SetIn(stdin)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	from := origin{}
+	root.PersistentPreRunE = func(c *cobra.Command, _ []string) (err error) {
+		from, err = resolve(c.Flags())
+		return err
+	}
 	err := root.ExecuteContext(ctx)
 	var code exitCode
 	switch {
@@ -55,7 +62,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.As(err, &code):
 		return int(code)
 	}
-	lines := strings.Split(err.Error(), "\n") // arguments and names of files stand in it as they are
+	lines := strings.Split(from.blame(err.Error()), "\n") // arguments and names of files stand in it as they are
 	for i := range lines {
 		lines[i] = report.Printable(lines[i])
 	}

@@ -36,16 +36,31 @@ func newRoot() *cobra.Command {
 		SilenceErrors: true,
 		Args:          cobra.NoArgs,
 		RunE:          func(c *cobra.Command, _ []string) error { return c.Help() },
-		PersistentPreRunE: func(c *cobra.Command, _ []string) error {
-			return setFromEnvironment(c.Flags(), os.LookupEnv)
-		},
 	}
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
 	root.SetUsageFunc(usage)
-	root.AddCommand(newScan(), newInspect(), newBaseline(), newExplain(), newFormats(), newVersion(), newMan())
+	root.AddCommand(newScan(), newInspect(), newBaseline(), newConfig(), newExplain(), newFormats(), newVersion(), newMan())
 	return root
+}
+
+// resolve gives flags that were not set the values of the environment and of the
+// configuration, and tells where each value comes from.
+func resolve(flags *pflag.FlagSet) (origin, error) {
+	from := origin{}
+	if err := setFromEnvironment(flags, os.LookupEnv, from); err != nil {
+		return nil, err
+	}
+	config := flags.Lookup("config")
+	if config == nil {
+		return from, nil
+	}
+	s, err := loadSettings(config.Value.String())
+	if err != nil {
+		return nil, err
+	}
+	return from, s.apply(flags, from)
 }
 
 // envPrefix begins the name of the environment variable of a flag.
@@ -57,7 +72,7 @@ func envName(flag string) string {
 
 // setFromEnvironment gives every flag that was not set the value of its
 // environment variable. Flags that may be repeated take values divided by commas.
-func setFromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
+func setFromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool), from origin) error {
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
 		value, ok := lookup(envName(f.Name))
@@ -74,6 +89,7 @@ func setFromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)
 				return
 			}
 		}
+		from[f.Name] = envName(f.Name)
 	})
 	return failed
 }
