@@ -17,7 +17,10 @@ type Domain struct {
 	Key    event.Domain
 	Seq    int
 	Source int32 // of its first event
-	Log    bool  // known from logs only
+	View   int32 // of its first event
+	Views  bool  // several recordings tell about it, each by its own clock
+	Lags   []Lag
+	Log    bool // known from logs only
 	First  int64
 	Last   int64
 	Now    event.Time // of the event being applied

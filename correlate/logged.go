@@ -62,7 +62,9 @@ func (s *State) cancelled(m *Moment) {
 		id = m.Event.RPC.ID
 	}
 	if r := m.Party.openClient(id); r != nil {
-		m.Request = r
+		if m.Request = r; r.Exchange != nil {
+			return // a capture shows how it ends
+		}
 		r.Answer, r.Code = mcp.KindError, CodeRequestCancelled
 		s.end(m, r, Answered, refOf(m.Event))
 		return
@@ -74,7 +76,7 @@ func (s *State) cancelled(m *Moment) {
 // before, if only now a line says that it was cancelled.
 func (p *Party) toldLater(id mcp.ID, t event.Time) *Request {
 	r := p.Recent(id)
-	if r == nil || r.Fate != Answered || t.To-r.End.Time.To >= second {
+	if r == nil || r.Exchange != nil || r.Fate != Answered || t.To-r.End.Time.To >= second {
 		return nil
 	}
 	r.Answer, r.Code = mcp.KindError, CodeRequestCancelled
@@ -120,6 +122,8 @@ func (s *State) created(m *Moment) {
 	m.Party = p
 	if !p.Born {
 		s.born(m, p)
+	} else if ev.View != p.Birth.View {
+		d.CreationLines++ // a capture showed it first
 	}
 	if ev.RPC.CapsKnown && !p.CapsKnown {
 		m.Domain.declare(p, ev.RPC.Caps, refOf(ev))
@@ -169,8 +173,9 @@ func (s *State) loggedMessage(m *Moment) {
 		s.clientNotification(m, p)
 	case (rpc.Kind == mcp.KindResult || rpc.Kind == mcp.KindError) && ev.Dir != event.ToServer:
 		if r := p.openClient(rpc.ID); r != nil {
-			m.Request = r
-			s.answer(m, r)
+			if m.Request = r; r.Exchange == nil { // else a capture shows how it ends
+				s.answer(m, r)
+			}
 		}
 	}
 }
@@ -208,7 +213,9 @@ func (s *State) done(m *Moment) {
 		}
 		return
 	}
-	m.Request = r
+	if m.Request = r; r.Exchange != nil {
+		return // a capture shows how it ends
+	}
 	switch ev.Outcome {
 	case event.OutcomeOK, event.OutcomeError, event.OutcomeCancelled, event.OutcomeEnded:
 		r.Answer, r.ErrorText, r.Code = mcp.KindError, ev.RPC.ErrorText, ev.RPC.Code

@@ -41,6 +41,8 @@ type Party struct {
 	CapsKnown bool
 	CapsRef   Ref
 	Birth     Ref          // the initialize request, creation line or first use
+	Views     []int32      // other recordings that told of it
+	InitIn    []int32      // other recordings that hold an initialize which made it
 	Ready     []event.Time // notifications/initialized and roots/list_changed, the newest maxReady
 
 	// What its requests show about who holds it; each list is bounded.

@@ -26,11 +26,15 @@ func (f Fate) String() string {
 // Ref is a record that evidence can point to.
 type Ref struct {
 	At      event.Address
+	View    int32
 	Time    event.Time
 	Excerpt string
+	Guess   bool // Time is the parser's own
 }
 
-func refOf(ev *event.Event) Ref { return Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt} }
+func refOf(ev *event.Event) Ref {
+	return Ref{At: ev.At, View: ev.View, Time: ev.Time, Excerpt: ev.Excerpt}
+}
 
 // Request is one JSON-RPC request, either direction.
 type Request struct {
@@ -72,6 +76,12 @@ type Request struct {
 
 // Ended reports whether the fate is decided.
 func (r *Request) Ended() bool { return r.Fate != Open }
+
+// MayBe reports whether two requests may be one that two recordings show: only where
+// both have sessions of their own do they have to be two.
+func (r *Request) MayBe(o *Request) bool {
+	return r.Sent.View != o.Sent.View && (r.Party == o.Party || !r.Party.IsSession() || !o.Party.IsSession())
+}
 
 // InFlight says whether the request was open at t. Inside one exchange
 // causality beats stamps, so callers ask this only about other exchanges.

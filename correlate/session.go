@@ -103,14 +103,27 @@ func (s *State) issue(m *Moment, x *Exchange, p *Party) {
 	r := x.Initial
 	// A use that stands between the request and its answer is the client's own:
 	// stamps of milliseconds put the next request before this answer.
+	other := p.Birth.View != r.Sent.View && !slices.Contains(p.InitIn, r.Sent.View)
 	again := p.Issued || (p.Live || p.LiveTo != (event.Time{})) && p.Birth.Time.To < r.Sent.Time.From
 	s.adopt(x, p)
 	m.Party = p
-	if again {
+	if again && !other {
 		p.Rekeyed, p.CapsKnown = true, false
 		return
 	}
 	d.Issued++
+	if other && len(p.InitIn) < maxViews {
+		p.InitIn = append(p.InitIn, r.Sent.View)
+	}
+	if p.Issued { // the same initialize in another recording
+		if !p.CapsKnown && !p.Rekeyed && x.Loss&event.LossRequestBody == 0 {
+			d.declare(p, r.Need, r.Sent)
+		}
+		if r.Sent.Time.From < p.BornAt.From {
+			p.Birth, p.BornAt = r.Sent, r.Sent.Time
+		}
+		return
+	}
 	d.Inits++
 	p.Issued, p.Born, p.BornAt, p.InitOrder = true, true, r.Sent.Time, d.Inits
 	p.Birth = r.Sent

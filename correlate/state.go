@@ -76,6 +76,7 @@ func (s *State) Apply(ev *event.Event) *Moment {
 		s.Beyond++
 		return nil
 	}
+	d.Views = d.Views || ev.View != d.View
 	d.stamp(ev.Time)
 	s.Moment = Moment{Event: ev, Domain: d, Ended: s.Moment.Ended[:0]}
 	m := &s.Moment
@@ -94,6 +95,9 @@ func (s *State) Apply(ev *event.Event) *Moment {
 		s.gap(m)
 	default:
 		s.logged(m)
+	}
+	if d.Views && m.Party.IsSession() {
+		d.meet(m.Party, ev)
 	}
 	if m.Party != nil {
 		m.Party.LastUse = max(m.Party.LastUse, ev.Time.To)
@@ -117,7 +121,7 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 	}
 	if d == nil {
 		d = newDomain(ev.Domain, len(s.Domains)+1)
-		d.Source = ev.At.Source
+		d.Source, d.View = ev.At.Source, ev.View
 		d.Hole = s.Holes[ev.At.Source]
 		if d.Hole != ([3]int64{}) {
 			d.Gaps++

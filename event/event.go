@@ -47,6 +47,7 @@ type Event struct {
 	Kind   Kind
 	Time   Time
 	At     Address
+	View   int32 // which recording says so: a log or a capture, in however many files. Two recordings may show one exchange
 	Domain Domain
 
 	Asked    Session // the session that the request named

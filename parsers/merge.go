@@ -1,6 +1,7 @@
 package parsers
 
 import (
+	"cmp"
 	"container/heap"
 	"errors"
 	"io"
@@ -21,15 +22,18 @@ func (s *Set) Reader() *Merged { return Merge(s.sources(), s.opt.DomainOf) }
 
 func (s *Set) sources() []Source {
 	var out []Source
-	groups := map[string]bool{}
+	groups, logs := map[string]bool{}, map[*rotated]bool{}
 	for _, m := range s.Members {
-		if m.Format == nil || m.Err != nil || groups[m.Format.Name] {
+		if m.Format == nil || m.Err != nil || m.SameAs != "" || groups[m.Format.Name] || logs[m.rotated] {
 			continue
 		}
 		members := []*Member{m}
 		if m.Format.Group {
 			groups[m.Format.Name] = true
 			members = s.ofFormat(m.Format)
+		} else if m.rotated != nil {
+			logs[m.rotated] = true
+			members = m.rotated.files
 		}
 		in := make([]*source.Input, len(members))
 		for i, g := range members {
@@ -63,12 +67,16 @@ type Merged struct {
 	all      []*head
 	last     *head // whose event was returned by the call before
 	domainOf func(source, server, path string) string
+	views    views
+	several  bool // sources to compare
+	ended    bool
 }
 
 // head is the next event of one source, which stays valid until the source is read again.
 type head struct {
 	Source
 	order   int
+	in      *source.Input // of the last event
 	e       *event.Event
 	last    int64 // the latest time seen, to which earlier stamps are clamped
 	at      event.Address
@@ -85,7 +93,7 @@ const (
 // Merge merges sources. domainOf, if not nil, names the domain of what an input
 // says about a server and path; "" leaves it as it is.
 func Merge(sources []Source, domainOf func(source, server, path string) string) *Merged {
-	m := &Merged{domainOf: domainOf}
+	m := &Merged{domainOf: domainOf, several: len(sources) > 1}
 	for i, s := range sources {
 		h := &head{Source: s, order: i}
 		m.all = append(m.all, h)
@@ -109,6 +117,10 @@ func (m *Merged) Next() (*event.Event, error) {
 		m.last = nil
 	}
 	if len(m.heads) == 0 {
+		if !m.ended {
+			m.ended = true
+			m.views.conclude(func(view int32) []*source.Input { return m.all[view].Inputs })
+		}
 		return nil, io.EOF
 	}
 	m.last = m.heads[0]
@@ -143,6 +155,7 @@ func (m *Merged) advance(h *head) bool {
 			h.Reader = nil
 			continue
 		}
+		said := e.Time
 		h.clamp(e)
 		if e.Kind == event.Gap && e.Domain == (event.Domain{}) {
 			h.spread(*e)
@@ -150,6 +163,10 @@ func (m *Merged) advance(h *head) bool {
 		}
 		m.rename(h, e)
 		h.note(e)
+		e.View = int32(h.order)
+		if m.several {
+			m.views.see(e, said)
+		}
 		h.e = e
 		return true
 	}
@@ -196,8 +213,12 @@ func (h *head) clamp(e *event.Event) {
 }
 
 func (h *head) input(index int32) *source.Input {
+	if h.in != nil && h.in.Index == index {
+		return h.in
+	}
 	for _, in := range h.Inputs {
 		if in.Index == index {
+			h.in = in
 			return in
 		}
 	}
@@ -208,12 +229,12 @@ func (h *head) input(index int32) *source.Input {
 // what was joined by name is one endpoint, whatever its inputs know of paths. A
 // record that names no instance belongs to its input (DETECTION §1, domain).
 func (m *Merged) rename(h *head, e *event.Event) {
-	path := ""
+	path, log := "", ""
 	if in := h.input(e.At.Source); in != nil {
-		path = in.Path
+		path, log = in.Path, cmp.Or(in.Log, in.Path)
 	}
 	if e.Domain.Server == "" {
-		e.Domain.Server = path
+		e.Domain.Server = log
 	}
 	if m.domainOf == nil {
 		return

@@ -2,16 +2,14 @@ package parsers
 
 import (
 	"context"
-	"errors"
 	"io"
 	"sync/atomic"
 
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
-// ErrInterrupted ends the reading of an input when the run is interrupted. What
-// was read before counts.
-var ErrInterrupted = errors.New("interrupted")
+// ErrInterrupted is source.ErrInterrupted.
+var ErrInterrupted = source.ErrInterrupted
 
 // Meter counts the bytes that were read from disk over all inputs and ends the
 // reading when its context does. It is safe for use by several goroutines.

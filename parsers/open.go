@@ -26,8 +26,9 @@ type Set struct {
 	Meter   *Meter
 	Bytes   int64 // on disk of all that will be read; -1 = not known
 
-	opt   source.Options
-	roots []*os.Root
+	opt     source.Options
+	roots   []*os.Root
+	rotated []*rotated
 }
 
 // Member is one input and what became of it.
@@ -42,6 +43,11 @@ type Member struct {
 	real     string // where the path leads, to know it again
 	skip     string // why a file of a directory is left out unopened
 	contents [sha256.Size]byte
+
+	part    part     // what its name tells
+	file    *logFile // nil = it is alone
+	rotated *rotated // the log of which it is one file, nil = none
+	partly  bool     // SameAs holds more than it
 }
 
 // Open finds the inputs of paths and recognises them. Each path is a file, a
@@ -61,6 +67,7 @@ func Open(ctx context.Context, paths []string, opt Options) (*Set, error) {
 	}
 	s := &Set{Meter: NewMeter(ctx), opt: opt.Source}
 	s.collect(paths, opt.Stdin)
+	s.candidates()
 	seen := contents{}
 	for _, m := range s.Members {
 		if m.Err != nil || m.skip != "" {
@@ -69,6 +76,9 @@ func Open(ctx context.Context, paths []string, opt Options) (*Set, error) {
 		if m.Err = s.recognise(m, opt.Formats, forced, seen); m.Err != nil && errors.Is(m.Err, ErrInterrupted) {
 			break
 		}
+	}
+	if ctx.Err() == nil {
+		s.join()
 	}
 	s.conclude()
 	return s, nil
@@ -83,7 +93,7 @@ func (s *Set) conclude() {
 		case m.skip != "":
 			m.Stats.Note("ignored: " + m.skip)
 		case m.SameAs != "":
-			m.Stats.Note("same_input_twice: holds the same bytes as " + m.SameAs + ", which were read once")
+			m.Stats.Note("same_input_twice: " + m.same())
 		case m.Format == nil:
 			m.Stats.Note("ignored: not recognised as any format")
 		case m.Size < 0 || s.Bytes < 0:

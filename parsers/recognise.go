@@ -43,6 +43,7 @@ func (s *Set) recognise(m *Member, formats []source.Format, forced *source.Forma
 	if forced == nil {
 		m.Format, m.Score = best(formats, head, all)
 	}
+	m.glance(head, m.Format, s.opt)
 	if !m.Named && m.Score < minScore {
 		m.Format = nil
 	}

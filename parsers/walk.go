@@ -88,7 +88,7 @@ func (s *Set) addPath(p string) {
 		s.addPipe(p, f, f.Close)
 	default:
 		m := s.add(p, info.Size())
-		m.Named, m.real = true, realPath(p)
+		m.Named, m.real, m.Modified = true, realPath(p), info.ModTime().UnixNano()
 		m.Opener = &regular{open: func() (*os.File, error) { return openPlain(os.Open(p)) }, meter: s.Meter, stats: &m.Stats}
 	}
 }
@@ -136,7 +136,7 @@ func (s *Set) addMember(root *os.Root, dir, rel string) {
 	case !info.Mode().IsRegular():
 		m.skip = "not a regular file"
 	default:
-		m.Size, m.real = info.Size(), realPath(m.Path)
+		m.Size, m.real, m.Modified = info.Size(), realPath(m.Path), info.ModTime().UnixNano()
 		m.Opener = &regular{open: func() (*os.File, error) { return openPlain(root.Open(rel)) }, meter: s.Meter, stats: &m.Stats}
 	}
 }

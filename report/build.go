@@ -114,9 +114,9 @@ func (b *builder) allInputs() []Input {
 	for _, in := range b.inputs {
 		st := &in.Stats
 		v := Input{
-			Path: in.Path, Format: st.Format, Wrappers: list(st.Wrappers), Bytes: st.Bytes,
+			Path: in.Path, Log: in.Log, Format: st.Format, Wrappers: list(st.Wrappers), Bytes: st.Bytes,
 			Records: st.Records, Used: st.Used, Ignored: st.Ignored, Malformed: st.Malformed,
-			Events: st.Events, Gaps: st.Gaps, BackSteps: st.BackSteps,
+			Events: st.Events, Gaps: st.Gaps, Repeated: st.Repeated, BackSteps: st.BackSteps,
 			First: stamp(st.First), Last: stamp(st.Last), Notes: b.mask.texts(st.Notes), Error: b.mask.text(st.Err),
 		}
 		for _, p := range st.Problems {

@@ -38,6 +38,7 @@ type Tool struct {
 // Input tells what was read of one input; records = used + ignored + malformed.
 type Input struct {
 	Path      string    `json:"path"`
+	Log       string    `json:"log,omitempty"` // the rotated log of which it is one file
 	Format    string    `json:"format"`
 	Wrappers  []string  `json:"wrappers"`
 	Bytes     int64     `json:"bytes"`
@@ -47,6 +48,7 @@ type Input struct {
 	Malformed int64     `json:"malformed"`
 	Events    int64     `json:"events"`
 	Gaps      int64     `json:"gaps"`
+	Repeated  int64     `json:"repeated,omitempty"`   // of ignored: stood at the end of the file before, in a rotated log
 	BackSteps int64     `json:"back_steps,omitempty"` // stamps earlier than the one before, clamped
 	First     string    `json:"first_seen,omitempty"` // RFC 3339
 	Last      string    `json:"last_seen,omitempty"`

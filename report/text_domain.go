@@ -136,7 +136,7 @@ func (p *page) input(in *Input) {
 		n         int64
 		one, many string
 	}{
-		{in.Used, "used", "used"}, {in.Ignored, "without MCP", "without MCP"}, {in.Malformed, "malformed", "malformed"},
+		{in.Used, "used", "used"}, {in.Ignored - in.Repeated, "without MCP", "without MCP"}, {in.Repeated, "read before", "read before"}, {in.Malformed, "malformed", "malformed"},
 		{in.Gaps, "gap", "gaps"}, {in.BackSteps, "step back in time", "steps back in time"},
 	} {
 		switch {

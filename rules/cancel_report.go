@@ -87,8 +87,12 @@ func (f *Cancel) logged(m *correlate.Moment, out *Sink) {
 		return
 	}
 	if by != nil && by.By != nil {
+		st := signals.Probable
+		if d.Views && correlate.Before(by.Ref.Time, ev.Time) != correlate.Certain {
+			st = signals.Possible // another log may hold the order, and a cancel of its own
+		}
 		out.Judged(signals.CancellationCrosstalk)
-		f.reportLog(id, by.By, b, by.Ref, ref, signals.Probable, "the request was not cancelled for another reason", out)
+		f.reportLog(id, by.By, b, by.Ref, ref, st, "the request was not cancelled for another reason", out)
 	}
 }
 

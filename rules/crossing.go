@@ -94,9 +94,10 @@ func orderedEnd(o, r *correlate.Request) bool {
 	return o.Ended() && o.End.Time.To <= r.Sent.Time.From
 }
 
-// retry reports whether two requests are one that was sent again.
+// retry reports whether two requests are one that was sent again, or may be one that
+// two recordings show.
 func retry(a, b *correlate.Request) bool {
-	return a.Method == b.Method && a.BodyHash != 0 && a.BodyHash == b.BodyHash
+	return a.MayBe(b) || a.Method == b.Method && a.BodyHash != 0 && a.BodyHash == b.BodyHash
 }
 
 // answer reads one answer on a POST exchange.

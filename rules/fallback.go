@@ -16,7 +16,7 @@ type Fallback struct {
 	Stateless bool
 	// Named counts, per session, the log lines that were answered with it although
 	// the request had none: the first one is its initialize.
-	Named Recent[string, int]
+	Named Recent[Naming, int]
 	// Told says of a request id and a session that the server has said that it bound
 	// the one to the other by fallback: the line about the end of that request says no more.
 	Told Recent[Hint, bool]

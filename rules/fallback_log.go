@@ -11,6 +11,16 @@ import (
 
 // What logs say about how a session was resolved.
 
+// Naming is a session in one log.
+type Naming struct {
+	Session string
+	View    int32
+}
+
+// implicit is how long the request that makes a session may take: for so long another
+// log may still tell of it.
+const implicit = 5 * int64(1e9)
+
 // resolved judges the server's own word about how it resolved a session.
 func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 	ev, d, bound := m.Event, m.Domain, m.Party
@@ -31,8 +41,8 @@ func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 		out.Note(signals.NoteFallbackOwn, ev.At)
 		return
 	}
-	f.Told.Put(Hint{string(ev.RPC.ID), bound.ID}, true)
-	f.reportLog(m, bound, signals.Confirmed, "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)
+	f.Told.Put(Hint{Kind: string(ev.RPC.ID), Session: bound.ID}, true)
+	f.reportLog(m, bound, orderedLog(ev, without(live, bound), signals.Confirmed), "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)
 }
 
 // fallbackSource reports whether a resolution source means that the session was guessed.
@@ -48,6 +58,9 @@ func fallbackSource(s string) bool {
 // logged judges an access-like log line: what the request asked and what the answer named.
 func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 	ev, d := m.Event, m.Domain
+	if ev.RPC.Method == mcp.Initialize && ev.Answered.State == event.Present && m.Party != nil {
+		f.Named.Put(Naming{m.Party.ID, ev.View}, 1) // this log told how it was made
+	}
 	if ev.RPC.Era == mcp.EraModern || ev.Asked.State != event.Absent || mcp.NeedsNoSession(ev.RPC.Method) {
 		return
 	}
@@ -64,26 +77,41 @@ func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 			out.Note(signals.NoteImplicitSession, ev.At)
 			return
 		}
-		n, _ := f.Named.Get(p.ID)
-		if f.Named.Put(p.ID, n+1); n == 0 && ev.RPC.Method == "" {
+		line := Naming{p.ID, ev.View} // each log has a line about its initialize
+		n, _ := f.Named.Get(line)
+		f.Named.Put(line, n+1)
+		if n == 0 && p.Birth.View != ev.View && ev.Time.From-p.Birth.Time.To < implicit && ev.RPC.Method != "" {
+			out.Note(signals.NoteImplicitSession, ev.At) // the other log's line about the request that made it
+			return
+		}
+		if n == 0 && ev.RPC.Method == "" {
 			return // its initialize
 		}
 		if !p.Born || len(without(live, p)) == 0 {
 			return
 		}
-		if told, _ := f.Told.Get(Hint{string(ev.RPC.ID), p.ID}); told && ev.RPC.ID != "" {
-			f.Told.Put(Hint{string(ev.RPC.ID), p.ID}, false)
+		if told, _ := f.Told.Get(Hint{Kind: string(ev.RPC.ID), Session: p.ID}); told && ev.RPC.ID != "" {
+			f.Told.Put(Hint{Kind: string(ev.RPC.ID), Session: p.ID}, false)
 			return
 		}
 		out.Judged(signals.FallbackResolution)
-		f.reportLog(m, p, signals.Confirmed, "a request that named no session was answered in the name of "+p.Alias, "", out)
+		f.reportLog(m, p, orderedLog(ev, without(live, p), signals.Confirmed), "a request that named no session was answered in the name of "+p.Alias, "", out)
 		return
 	}
 	if ev.RPC.Method == mcp.ToolsCall && ev.Outcome == event.OutcomeOK && d.CreationLines > 0 && len(live) > 0 {
 		out.Judged(signals.FallbackResolution)
-		f.reportLog(m, nil, signals.Probable, "a tool call without a session succeeded in a log that shows how sessions are made",
+		f.reportLog(m, nil, orderedLog(ev, live, signals.Probable), "a tool call without a session succeeded in a log that shows how sessions are made",
 			"the server has no stateless branch", out)
 	}
+}
+
+// orderedLog is the strength of a finding that needs another session to be live: one
+// less where only stamps of two logs, which allow both orders, say that one is.
+func orderedLog(ev *event.Event, others []*correlate.Party, st signals.Strength) signals.Strength {
+	if slices.ContainsFunc(others, func(p *correlate.Party) bool { return p.LiveFor(ev) == correlate.Certain }) {
+		return st
+	}
+	return st.Down()
 }
 
 func (f *Fallback) reportLog(m *correlate.Moment, bound *correlate.Party, st signals.Strength, summary, assume string, out *Sink) {

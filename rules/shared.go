@@ -16,8 +16,12 @@ type Shared struct {
 	Senders  Recent[Hint, *Senders]
 }
 
-// Hint is one kind of hint about who uses a session.
-type Hint struct{ Kind, Session string }
+// Hint is one kind of hint about who uses a session, in one recording: another may
+// write the same program or credential in another way.
+type Hint struct {
+	Kind, Session string
+	View          int32
+}
 
 // Senders is who used a session, by one kind of hint.
 type Senders struct {
@@ -37,7 +41,7 @@ func (f *Shared) Observe(m *correlate.Moment, out *Sink) {
 	if f.ByDesign || !p.IsSession() {
 		return
 	}
-	ref := correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
+	ref := correlate.Ref{At: ev.At, View: ev.View, Time: ev.Time, Excerpt: ev.Excerpt}
 	if x == nil {
 		if ev.Dir != event.ToClient && ev.RPC.Era != mcp.EraModern {
 			f.turns(p, ev.Sender, ref, out)
@@ -98,7 +102,7 @@ func (f *Shared) senders(p *correlate.Party, what, who string, ref correlate.Ref
 	if who == "" {
 		return
 	}
-	key := Hint{what, p.ID}
+	key := Hint{what, p.ID, ref.View}
 	s, known := f.Senders.Get(key)
 	if !known {
 		s = &Senders{}

@@ -2,6 +2,7 @@ package rules
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/isodetect/isodetect/correlate"
 	"github.com/isodetect/isodetect/event"
@@ -52,7 +53,31 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 		u := Update{At: p, URI: correlate.NewURI(ev.RPC.URI), Log: log, Many: len(m.Domain.Live(ev.Time, 2)) > 1}
 		u.Best, u.If = broadcast(ev, signals.Confirmed)
 		u.Ref = correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
+		if log && m.Domain.Views {
+			f.hold(u, m.Domain, out)
+			return
+		}
 		f.judge(u, m.Domain, false, out)
+	}
+}
+
+// hold keeps an update of a log where another log may still tell of a subscription
+// before it, and judges those that waited long enough, many at once.
+func (f *Subscription) hold(u Update, d *correlate.Domain, out *Sink) {
+	n := 0
+	for n < len(f.Waiting) && f.Waiting[n].Log && u.Ref.Time.From-f.Waiting[n].Ref.Time.To > minute {
+		n++
+	}
+	switch {
+	case len(f.Waiting) == maxUpdates:
+		n = max(n, maxUpdates/4)
+	case n < maxUpdates/4:
+		n = 0
+	}
+	over := slices.Clone(f.Waiting[:n])
+	f.Waiting = append(slices.Delete(f.Waiting, 0, n), u)
+	for _, o := range over {
+		f.judge(o, d, true, out)
 	}
 }
 
@@ -64,7 +89,7 @@ func (f *Subscription) answered(r *correlate.Request, d *correlate.Domain, out *
 	waiting, subscribed := f.Waiting, correlate.NewURI(r.URI)
 	f.Waiting = nil
 	for _, u := range waiting {
-		if subscribed.Covers(u.URI) {
+		if subscribed.Covers(u.URI) && !(u.Log && d.Views) {
 			f.judge(u, d, false, out)
 		} else {
 			f.Waiting = append(f.Waiting, u)

@@ -63,13 +63,9 @@ func incomplete(set *parsers.Set, interrupted bool) string {
 
 func noteDuplicates(res *verdict.Result, set *parsers.Set) {
 	for _, m := range set.Members {
-		if m.SameAs == "" {
-			continue
+		for _, text := range m.Repeats() {
+			res.Notes = append(res.Notes, signals.Note{Kind: signals.NoteSameInputTwice, Count: 1, Text: text})
 		}
-		res.Notes = append(res.Notes, signals.Note{
-			Kind: signals.NoteSameInputTwice, Count: 1,
-			Text: fmt.Sprintf("%s holds the same bytes as %s, which were read once", m.Path, m.SameAs),
-		})
 	}
 }
 

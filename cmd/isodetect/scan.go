@@ -31,7 +31,8 @@ func newScan() *cobra.Command {
 		Use:   "scan [flags] PATH...",
 		Short: "judge logs and traces",
 		Long: `Judge logs and traces. PATH is a file, a directory, or - for standard input.
-Files compressed with gzip, zstd or bzip2 are read as they are.
+Files compressed with gzip, zstd or bzip2 are read as they are, and the files of
+a rotated log as one log.
 
 ` + exitHelp,
 		Example: `  isodetect scan capture.pcapng

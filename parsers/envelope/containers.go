@@ -267,7 +267,10 @@ func fromGrafana(rest []byte) bool {
 // the program's own, unless the lines before had a tool's.
 func peelTimestamp(p *Peeler, l *layer, b []byte) outcome {
 	n, fraction := isoTime(b)
-	if n == 0 || n >= len(b) || b[n] != ' ' && b[n] != '\t' {
+	if n == 0 {
+		return peelTs(l, b)
+	}
+	if n >= len(b) || b[n] != ' ' && b[n] != '\t' {
 		return other
 	}
 	rest := b[n+1:]
@@ -286,5 +289,19 @@ func peelTimestamp(p *Peeler, l *layer, b []byte) outcome {
 		return other
 	}
 	l.time, l.inner = b[:n], rest
+	return whole
+}
+
+// peelTs reads "Jul 19 22:20:43 TEXT", as ts of moreutils writes it; what has a host
+// and a program behind the time is syslog and was peeled before.
+func peelTs(l *layer, b []byte) outcome {
+	n := bsdTime(b)
+	if n == 0 || n >= len(b) || b[n] != ' ' {
+		return other
+	}
+	l.time, l.inner = b[:n], b[n+1:]
+	if len(l.inner) == 0 {
+		return bare
+	}
 	return whole
 }

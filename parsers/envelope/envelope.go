@@ -76,7 +76,6 @@ func All() []Envelope {
 		{"journald-full", "journalctl -o short-full, short-unix and with-unit", "real", letter | digit, peelJournalFull},
 		{"klog", "klog and glog of Go", "real", letter, peelKlog},
 		{"heroku", "Heroku and Fly.io log lines", "docs", digit, peelHeroku},
-		{"ts", "a time without a year in front of an object: ts of moreutils", "docs", letter, peelTS},
 		{"gcp", "Google Cloud Logging entries, one a line", "docs", brace, peelGCP},
 		{"loki", "Grafana Loki: logcli -o jsonl, Grafana export, query result of the API", "docs", brace, peelLoki},
 		{"victorialogs", "VictoriaLogs query result", "docs", brace, peelVictoria},
@@ -90,7 +89,7 @@ func All() []Envelope {
 		{"mcp-inspector", "MCP Inspector, exported protocol messages", "docs", brace, peelInspector},
 		{"mcpsnoop", "mcpsnoop JSONL", "docs", brace, peelSnoop},
 		{"github-actions", "GitHub Actions job log", "docs", digit, peelActions},
-		{"timestamps", "a time in front of each line: docker logs -t, kubectl --timestamps, CloudWatch export", "docs", digit, peelTimestamp},
+		{"timestamps", "a time in front of each line: docker logs -t, kubectl --timestamps, CloudWatch export, ts", "docs", digit | letter, peelTimestamp},
 		{Export, "journalctl -o export", "real", 0, nil}, // read by its own Reader: its records take several lines
 	}
 }
@@ -107,11 +106,30 @@ type Meta struct {
 	Single bool             // the physical line holds this line and no other
 	Parts  int              // how many physical lines before this one hold its beginning
 	First  Address          // of the first of them
+	Shares []Share          // how many of them stand in which input
 	Head   []byte           // its beginning, as it stands
 }
 
 // Address is where a physical line stands.
-type Address struct{ N, Offset int64 }
+type Address struct {
+	N, Offset int64
+	Source    int32 // which input, where a log lies in several
+}
+
+// Share counts the lines of a record in one input.
+type Share struct {
+	Source int32
+	N      int64
+}
+
+// Count adds a line of an input to shares.
+func Count(shares []Share, source int32) []Share {
+	if n := len(shares); n > 0 && shares[n-1].Source == source {
+		shares[n-1].N++
+		return shares
+	}
+	return append(shares, Share{source, 1})
+}
 
 // MaxDepth is how many envelopes are taken off one line.
 const MaxDepth = 5

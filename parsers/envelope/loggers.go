@@ -68,14 +68,3 @@ func peelHeroku(_ *Peeler, l *layer, b []byte) outcome {
 	l.inner = bytes.TrimPrefix(text[end+1:], []byte(" "))
 	return whole
 }
-
-// peelTS reads "Jul 19 22:20:43 {…}", as ts writes it. In front of text such a time may be
-// the program's own, and it is read there.
-func peelTS(_ *Peeler, l *layer, b []byte) outcome {
-	n := bsdTime(b)
-	if n == 0 || n+1 >= len(b) || b[n] != ' ' || !object(b[n+1:]) {
-		return other
-	}
-	l.time, l.inner = b[:n], b[n+1:]
-	return whole
-}

@@ -10,6 +10,7 @@ type partial struct {
 	key   []byte // whose line, which stream, how deep
 	buf   []byte
 	parts int
+	in    []Share // the inputs of the parts
 	first Address
 	head  []byte // the beginning of its first physical line
 	depth int    // of the layer whose parts they are
@@ -58,6 +59,7 @@ func (p *Peeler) hold(l *layer) {
 		q.server, q.writer, q.epoch = bytes.Clone(p.server), bytes.Clone(p.writer), bytes.Clone(p.meta.Epoch)
 	}
 	q.parts++
+	q.in = Count(q.in, p.at.Source)
 	q.flush = l.ended && len(l.inner) < dockerPart
 	q.time = append(q.time[:0], l.time...)
 	if q.over {
@@ -108,7 +110,7 @@ func (p *Peeler) rest(l *layer) {
 		p.Overlong++
 		return
 	}
-	p.meta.Parts, p.meta.First, p.meta.Head = q.parts, q.first, q.head
+	p.meta.Parts, p.meta.Shares, p.meta.First, p.meta.Head = q.parts, q.in, q.first, q.head
 	p.peel(l.depth+1, append(q.buf, l.inner...))
 }
 
@@ -125,7 +127,7 @@ func (p *Peeler) Flush() {
 		p.begin(nil, q.first)
 		p.server, p.writer = append(p.server, q.server...), append(p.writer, q.writer...)
 		m := &p.meta
-		m.Depth, m.Parts, m.First, m.Head, m.Epoch = q.depth+1, q.parts, q.first, q.head, q.epoch
+		m.Depth, m.Parts, m.Shares, m.First, m.Head, m.Epoch = q.depth+1, q.parts, q.in, q.first, q.head, q.epoch
 		m.Times[q.depth] = q.time
 		p.peel(q.depth+1, q.buf)
 	}

@@ -83,7 +83,7 @@ func (p *Peeler) begin(line []byte, at Address) {
 	p.line, p.at = line, at
 	p.server, p.writer = p.server[:0], p.writer[:0]
 	m := &p.meta
-	m.Depth, m.Server, m.Epoch, m.Writer, m.Lost, m.Single, m.Parts = 0, nil, nil, nil, "", true, 0
+	m.Depth, m.Server, m.Epoch, m.Writer, m.Lost, m.Single, m.Parts, m.Shares = 0, nil, nil, nil, "", true, 0, nil
 }
 
 // peel takes off the envelope of b, if it has one.

@@ -69,6 +69,8 @@ func TestPeel(t *testing.T) {
 	f("2026-07-19T22:20:43.472113000Z text", "# 2026-07-19T22:20:43.472113000Z|text")
 	f(`[pod/a-0/app] 2026-07-19T22:20:43Z stdout F {"log":"<13>Jul 19 22:20:43 vm x[1]: text\n","stream":"stdout","time":"t"}`, "a-0/app/vm/x#1 Jul 19 22:20:43|text")
 	f(strings.Repeat("[pod/a-0/app] ", 6)+"text", "a-0/app/a-0/app/a-0/app/a-0/app/a-0/app# |[pod/a-0/app] text")
+	f("Jul 19 22:20:43 server listening: 8080", "# Jul 19 22:20:43|server listening: 8080") // ts: no host is called so
+	f("Jul 19 22:20:43 INFO app[1]: text", "# Jul 19 22:20:43|INFO app[1]: text")
 	f("\x1e"+`{"__REALTIME_TIMESTAMP":"1","MESSAGE":[104,105],"_PID":"9"}`, "#9 1|hi")
 }
 
@@ -97,8 +99,8 @@ func TestNotPeeled(t *testing.T) {
 	f("2026-07-19T22:20:43.472113000Z  INFO app: text")
 	f("2026-07-19T22:20:43.472Z text")
 	f("2026-07-19T22:20:43Z host text without a tag")
-	f("Jul 19 22:20:43 server listening: 8080")
-	f("Jul 19 22:20:43 INFO app[1]: text")
+	f("Jul 19 22:20:43")
+	f("Jul 19 22:20:43x text")
 	f("INFO-1: | is no service")
 	f("I0719 22:20:43 text")
 	f("2026-07-19T22:20:43.472Z\tinfo\trequest gateway=x")

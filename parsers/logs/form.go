@@ -169,6 +169,8 @@ func (p *parser) when(text []byte, st stamp) event.Time {
 	t := event.Time{From: st.ns, To: st.ns, Moment: p.forms.moment}
 	s := &p.forms
 	switch {
+	case st.minutes:
+		t.To += 60e9 - 1
 	case wholeSeconds(text[:min(st.length, len(text))]) && st.ns < math.MaxInt64-2e9:
 		t.To += 1e9 - 1
 		s.second = t.From
@@ -181,8 +183,11 @@ func (p *parser) when(text []byte, st stamp) event.Time {
 	return t
 }
 
-// wholeSeconds reports a written time of day without a fraction.
+// wholeSeconds reports a written time of day, or an epoch in seconds, without a fraction.
 func wholeSeconds(text []byte) bool {
+	if len(text) < 12 && digits(text, 0, len(text)) {
+		return len(text) > 0
+	}
 	k := bytes.LastIndexByte(text, ':')
 	return k > 0 && bytes.IndexByte(text, '.') < 0 && bytes.IndexByte(text, ',') < 0
 }

@@ -64,8 +64,6 @@ func jsonForms() []source.Form {
 		{Name: "kong", Title: "Kong serializer with ai-mcp-proxy", Checked: "docs", Carries: "request headers where they are logged"},
 		{Name: "tyk", Title: "Tyk access log with api_type mcp", Checked: "docs", Carries: "methods; no session"},
 		{Name: "litellm", Title: "LiteLLM with JSON_LOGS", Checked: "docs", Carries: "nothing: its session_id is none of MCP"},
-		{Name: "mcpsnoop", Title: "mcpsnoop JSONL", Checked: "docs", Carries: "messages with their direction; no session of the wire"},
-		{Name: "inspector", Title: "MCP Inspector export", Checked: "docs", Carries: "messages with their direction; no session"},
 	}
 }
 

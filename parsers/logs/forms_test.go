@@ -128,7 +128,7 @@ func TestAccessTimes(t *testing.T) {
 	f("2026-07-19T22:20:43.840113Z\tinfo\trequest http.method=POST http.status=200 mcp.session.id=x duration=1ms", "22:20:43.840113", "0s", event.MomentEnd)
 	f(`[07/19/26 22:20:43] session created 5d0c1f7e9a3b4c6d8e2f10213243a5b6`, "22:20:43", "999.999999ms", event.MomentExact)
 	f(`{"time":"2026-07-19T22:20:43Z","msg":"session created","session_id":"a"}`, "22:20:43", "999.999999ms", event.MomentExact)
-	f(`{"time":1784499643,"msg":"session created","session_id":"a"}`, "22:20:43", "0s", event.MomentExact)
+	f(`{"time":1784499643,"msg":"session created","session_id":"a"}`, "22:20:43", "999.999999ms", event.MomentExact)
 }
 
 // TestCaptures holds where HAProxy's captured session headers are found.

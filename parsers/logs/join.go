@@ -4,6 +4,7 @@ import (
 	"bytes"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/envelope"
 )
 
 // Some records take several lines: rich folds them, Node prints objects over
@@ -37,7 +38,8 @@ type pending struct {
 	wrap    wrap   // what the envelopes of its first line tell
 	kind    *joinKind
 	at      event.Address
-	counted int64  // lines that were counted as ignored so far
+	counted int64 // lines that were counted as ignored so far
+	in      []envelope.Share
 	buf     []byte // what was joined
 	first   int    // length of the first line in buf
 	open    int    // inspect: where the object begins
@@ -87,6 +89,7 @@ func (p *parser) join(b []byte, at event.Address) (f fate, done bool) {
 		switch verdict {
 		case inside:
 			q.counted++
+			q.in = envelope.Count(q.in, p.source)
 			return ignored, true
 		case last:
 			return p.joined(q), true
@@ -101,9 +104,10 @@ func (p *parser) join(b []byte, at event.Address) (f fate, done bool) {
 	}
 	for i := range joinKinds {
 		k := &joinKinds[i]
-		*q = pending{stream: p.forms.stream, at: at, buf: q.buf[:0]}
+		*q = pending{stream: p.forms.stream, at: at, buf: q.buf[:0], in: q.in[:0]}
 		if k.begins(p, q, line) {
 			q.kind, q.counted, q.wrap = k, 1, p.wrap.kept()
+			q.in = envelope.Count(q.in, p.source)
 			return ignored, true
 		}
 	}
@@ -144,8 +148,7 @@ func (p *parser) joined(q *pending) fate {
 	if f != used {
 		return ignored
 	}
-	p.stats.Ignored -= q.counted
-	p.stats.Used += q.counted
+	p.used(q.in)
 	return used
 }
 

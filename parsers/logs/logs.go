@@ -18,36 +18,35 @@ func Formats() []source.Format {
 		{
 			Name: "native", Title: "native isodetect events, one JSON object a line", Checked: "real",
 			Carries: "all signals, as far as the server writes message events",
-			Sniff:   sniffNative, Open: open,
+			Sniff:   sniffNative, Times: times, Open: open,
 		},
 		{
 			Name: "jsonlines", Title: "JSON lines of a server, proxy or gateway", Checked: "real",
 			Carries: "fallback_resolution; with lines about messages also capability_drift, token_collision, cancellation_crosstalk, subscription_bleed, response_crossing",
 			Forms:   jsonForms(),
-			Sniff:   sniffJSON, Open: open,
+			Sniff:   sniffJSON, Times: times, Open: open,
 		},
 		{
 			Name: "logfmt", Title: "key=value lines of a server log", Checked: "real",
 			Carries: "as jsonlines; the types of ids are lost",
 			Forms:   pairForms(),
-			Sniff:   sniffLogfmt, Open: open,
+			Sniff:   sniffLogfmt, Times: times, Open: open,
 		},
 		{
 			Name: "text", Title: "text of a server or proxy: access logs, consoles of SDKs, running text", Checked: "real",
 			Carries: "fallback_resolution where request and response session headers are logged or the log says session_resolved; the sessions that it names",
 			Forms:   Forms(),
-			Sniff:   sniffText, Open: open,
+			Sniff:   sniffText, Times: times, Open: open,
 		},
 	}
 }
 
 func open(in []*source.Input, opt source.Options) (source.Reader, error) {
-	if len(in) != 1 {
-		return nil, fmt.Errorf("BUG: cannot open %d inputs as one log", len(in))
-	}
-	stream, err := in[0].Stream()
-	if err != nil {
+	r := &reader{files: in, several: len(in) > 1, opt: opt, parser: newParser(&in[0].Stats, opt)}
+	if err := r.turn(); err != nil && len(in) == 1 {
 		return nil, fmt.Errorf("cannot open log %s: %w", in[0].Path, err)
+	} else if err != nil {
+		r.broken = err
 	}
-	return newReader(stream, in[0], opt), nil
+	return r, nil
 }

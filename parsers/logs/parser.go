@@ -22,13 +22,17 @@ const (
 // parser turns lines into events. Beside the line it keeps what a file has shown
 // so far about itself, never anything about sessions.
 type parser struct {
-	opt    source.Options
-	stats  *source.Stats
-	queue  []event.Event
-	rec    record
-	strip  []byte
-	names  names
-	domain domainCache
+	opt      source.Options
+	stats    *source.Stats   // of the file that is read
+	source   int32           // its index
+	files    []*source.Input // all that were read so far, of one log
+	modified int64           // when that file was last written, ns; 0 = not known
+	dates    dates           // what times without a date mean in it
+	queue    []event.Event
+	rec      record
+	strip    []byte
+	names    names
+	domain   domainCache
 
 	mcp     bool // a line of this file spoke of MCP for certain: a bare session key counts
 	headers bool // request headers that hold a session id are logged: a dump without one had none
@@ -49,6 +53,33 @@ type parser struct {
 
 func newParser(stats *source.Stats, opt source.Options) *parser {
 	return &parser{stats: stats, opt: opt}
+}
+
+// turn goes on to a file of the log.
+func (p *parser) turn(in *source.Input) {
+	p.stats, p.source, p.modified = &in.Stats, in.Index, in.Modified
+	p.dates = dates{in: in}
+	p.files = append(p.files, in)
+}
+
+// statsOf is the counters of a file of the log.
+func (p *parser) statsOf(index int32) *source.Stats {
+	for i := len(p.files) - 1; i >= 0; i-- {
+		if p.files[i].Index == index {
+			return &p.files[i].Stats
+		}
+	}
+	return p.stats
+}
+
+// used moves lines that were counted as ignored, because only later ones told what
+// they were part of.
+func (p *parser) used(shares []envelope.Share) {
+	for _, s := range shares {
+		st := p.statsOf(s.Source)
+		st.Ignored -= s.N
+		st.Used += s.N
+	}
 }
 
 // single reads one line that is a record of its own.
@@ -132,7 +163,13 @@ func (p *parser) text(b []byte) bool {
 func (p *parser) stamp(at event.Address) {
 	p.base = event.Event{At: at, Domain: p.wrap.place(p.domain.of(&p.rec))}
 	if t := p.rec.get(slotTime); t.form != formNone {
-		if st, ok := parseTime(p.rec.text(t), p.opt.AssumeUTCOffset); ok && st.dated && !p.wrap.surer(st, p.opt.ZoneGiven) {
+		st, ok := parseTime(p.rec.text(t), p.opt.AssumeUTCOffset)
+		if ok && !st.dated && !p.wrap.at.dated {
+			if st, ok = p.complete(st, at.N); ok {
+				p.base.Loss |= event.LossTime
+			}
+		}
+		if ok && st.dated && !p.wrap.surer(st, p.opt.ZoneGiven) {
 			if !st.zoned && !p.opt.ZoneGiven {
 				p.stats.Note("times have no zone and were read as UTC; --assume-tz says which zone they are in")
 			}

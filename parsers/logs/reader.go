@@ -11,26 +11,44 @@ import (
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
-// reader yields the events of one log.
+// reader yields the events of one log, which may lie in several files.
 type reader struct {
-	in     *source.Input
-	stream io.ReadCloser
+	files []*source.Input // still to be opened, the oldest first
+	opt   source.Options
+
+	in     *source.Input // the file that is read
+	stream io.Closer
 	lines  *lines.Reader
 	export *envelope.ExportReader // instead of lines: a journal export is no text of lines
 	parser *parser
 	next   int // index in parser.queue
+
+	several bool
+	end     *ending // of the file that is read, where another follows it
+	before  string  // path of the file before
+	repeat  int64   // the bytes up to here are the end of the file before, written again
+	broken  error   // what kept a file from being opened or read to its end
+	over    bool    // nothing is left but what was still open
 }
 
 func newReader(stream io.ReadCloser, in *source.Input, opt source.Options) *reader {
-	r := &reader{in: in, stream: stream, parser: newParser(&in.Stats, opt)}
+	r := &reader{in: in, opt: opt, parser: newParser(&in.Stats, opt)}
 	r.parser.peel(in.Path)
-	from := bufio.NewReaderSize(stream, 1<<12)
+	r.parser.turn(in)
+	r.read(stream, stream)
+	return r
+}
+
+// read begins to read a file.
+func (r *reader) read(bytes io.Reader, stream io.Closer) {
+	r.stream = stream
+	from := bufio.NewReaderSize(bytes, 1<<12)
+	r.export = nil
 	if head, _ := from.Peek(64); envelope.IsExport(head) {
 		r.export = envelope.NewExport(from, source.MaxRecord)
 	} else {
 		r.lines = lines.New(from, source.MaxRecord)
 	}
-	return r
 }
 
 // Next returns the next event, valid until the following call, and io.EOF at the end.
@@ -39,10 +57,22 @@ func (r *reader) Next() (*event.Event, error) {
 		if r.next < len(r.parser.queue) {
 			e := &r.parser.queue[r.next]
 			r.next++
-			r.in.Stats.Events++
+			r.parser.statsOf(e.At.Source).Events++
 			return e, nil
 		}
 		r.next = 0
+		if r.broken != nil {
+			if err := r.leave(r.broken); err != nil {
+				return nil, err
+			}
+			continue
+		}
+		if r.over {
+			if r.parser.queue = r.parser.queue[:0]; r.parser.flush() {
+				continue
+			}
+			return nil, io.EOF
+		}
 		read := r.line
 		if r.export != nil {
 			read = r.entry
@@ -66,9 +96,14 @@ func (r *reader) line() error {
 		stats.Bad(at, "line is longer than 64 MiB and was skipped")
 		return nil
 	case err != nil:
-		return r.end(err)
+		return r.ended(err)
 	}
 	stats.Records++
+	if at.Offset < r.repeat {
+		stats.Ignored++
+		stats.Repeated++
+		return nil
+	}
 	fate, why := r.parser.line(b, at)
 	r.count(fate, why, at, 1)
 	return nil
@@ -99,7 +134,7 @@ func (r *reader) entry() error {
 		stats.Records += records
 		r.count(malformed, err.Error()+"; it was skipped", at, records)
 	case err != nil:
-		return r.end(err)
+		return r.ended(err)
 	default:
 		stats.Records += records
 		f, why := r.parser.entry(r.export, at)
@@ -108,12 +143,25 @@ func (r *reader) entry() error {
 	return nil
 }
 
-// end reads what was still open when the input ended.
-func (r *reader) end(err error) error {
-	if r.parser.flush() {
+// ended goes on to the next file, or reads what was still open when the last one ended.
+func (r *reader) ended(err error) error {
+	switch eof := errors.Is(err, io.EOF); {
+	case r.several && !eof:
+		return r.leave(err)
+	case len(r.files) > 0:
+		r.broken = r.turn()
+		return nil
+	case r.parser.flush():
 		return nil
 	}
 	return err
 }
 
-func (r *reader) Close() error { return r.stream.Close() }
+func (r *reader) Close() error {
+	if r.stream == nil {
+		return nil
+	}
+	err := r.stream.Close()
+	r.stream = nil
+	return err
+}

@@ -12,6 +12,9 @@ type stamp struct {
 	dated  bool  // it holds a full date with its year
 	zoned  bool  // it holds its offset from UTC, or is an epoch
 	length int   // bytes of the text that it takes
+
+	month, day int  // of a date without a year; 0 = not even that
+	minutes    bool // it holds no seconds
 }
 
 // parseTime reads the time at the beginning of b, in any of the forms that
@@ -26,7 +29,12 @@ func parseTime(b []byte, offset int) (st stamp, ok bool) {
 	case digits(b, 0, 4) && (b[4] == '-' || b[4] == '/'):
 		return yearFirst(b, offset)
 	case digits(b, 0, 2) && b[2] == ':':
-		return timeOfDay(b)
+		if st, ok = timeOfDay(b); ok {
+			return st, ok
+		}
+		return kitchen(b, 2)
+	case isDigit(b[0]) && b[1] == ':':
+		return kitchen(b, 1)
 	case digits(b, 0, 2) && b[2] == '/' && len(b) > 6 && b[6] == '/':
 		return commonLog(b, offset)
 	case digits(b, 0, 2) && b[2] == '/' && digits(b, 3, 2):
@@ -80,7 +88,27 @@ func namedFirst(b []byte, offset int) (st stamp, ok bool) {
 	}
 	st, ok = timeOfDay(b[7:])
 	st.length += 7
-	return st, ok
+	st.month = month(b[:3])
+	if st.day = number(b, 5, 1); b[4] != ' ' {
+		st.day = number(b, 4, 2)
+	}
+	return st, ok && st.day > 0 && st.day < 32
+}
+
+// kitchen reads 10:20PM, as the console of zerolog writes the time; the colon is at b[k].
+func kitchen(b []byte, k int) (st stamp, ok bool) {
+	if len(b) < k+5 || !digits(b, k+1, 2) || b[k+4] != 'M' || (b[k+3] != 'A' && b[k+3] != 'P') || len(b) > k+5 && b[k+5] != ' ' && b[k+5] != 0x1b {
+		return st, false
+	}
+	h, m := number(b, 0, k), number(b, k+1, 2)
+	if h < 1 || h > 12 || m > 59 {
+		return st, false
+	}
+	h %= 12
+	if b[k+3] == 'P' {
+		h += 12
+	}
+	return stamp{ns: int64(h*3600+m*60) * 1e9, length: k + 5, minutes: true}, true
 }
 
 // timeOfDay reads 22:20:43.472, which has no date.

@@ -19,6 +19,7 @@ type wrap struct {
 	server, epoch string
 	at            stamp // when the line was received
 	written       []byte
+	guess         bool // its year was guessed
 }
 
 // maxQueue bounds the events of one physical line, which may hold many records.
@@ -38,7 +39,7 @@ func (p *parser) line(b []byte, at event.Address) (f fate, why string) {
 		p.outer.text = p.shown
 	}
 	overlong, unended := p.peeler.Overlong, p.peeler.Unended
-	p.peeler.Peel(b, envelope.Address{N: at.N, Offset: at.Offset})
+	p.peeler.Peel(b, envelope.Address{N: at.N, Offset: at.Offset, Source: at.Source})
 	return p.became(overlong, unended)
 }
 
@@ -72,7 +73,7 @@ func (p *parser) inside(b []byte, m *envelope.Meta) {
 	at := o.at
 	switch {
 	case m.Parts > 0:
-		at.N, at.Offset = m.First.N, m.First.Offset
+		at.Source, at.N, at.Offset = m.First.Source, m.First.N, m.First.Offset
 		o.text = m.Head
 	case !m.Single && p.shown == nil:
 		o.text = nil
@@ -91,8 +92,7 @@ func (p *parser) inside(b []byte, m *envelope.Meta) {
 	if m.Lost != "" {
 		p.missing(at, m.Lost)
 	} else if f, why = p.inner(b, at); f == used && m.Parts > 0 {
-		p.stats.Ignored -= int64(m.Parts)
-		p.stats.Used += int64(m.Parts)
+		p.used(m.Shares)
 	}
 	if f == used || o.fate == ignored {
 		o.fate, o.why = f, why
@@ -128,6 +128,10 @@ func (p *parser) tell(m *envelope.Meta) {
 	w := &p.wrap
 	for i := m.Depth - 1; i >= 0; i-- { // the innermost was the nearest to the process
 		st, ok := parseTime(m.Times[i], p.opt.AssumeUTCOffset)
+		if ok && st.month > 0 {
+			st, ok = p.complete(st, 0)
+			w.guess = ok
+		}
 		if ok && st.dated && (!w.at.dated || st.zoned && !w.at.zoned) {
 			w.at, w.written = st, m.Times[i]
 		}
@@ -173,6 +177,9 @@ func (p *parser) received() bool {
 	p.forms.shift = 0 // a line is written when its request ends, whatever its own stamp means
 	if p.forms.moment == event.MomentStart {
 		p.forms.moment = event.MomentEnd
+	}
+	if w.guess {
+		p.base.Loss |= event.LossTime
 	}
 	p.base.Time = p.when(w.written, w.at)
 	p.stats.Stamp(w.at.ns)

@@ -146,8 +146,8 @@ var wrappers = map[string]func(line string) string{
 	"timestamps":     func(s string) string { return "2026-07-19T23:00:00.000000001Z " + s },
 }
 
-// noLines are envelopes that do not hold any line of a log: ts wraps only objects.
-var noLines = map[string]bool{"ts": true, "jaeger": true, "zipkin": true, "otel-console": true, "mcp-inspector": true, "mcpsnoop": true}
+// noLines are envelopes that do not hold any line of a log.
+var noLines = map[string]bool{"jaeger": true, "zipkin": true, "otel-console": true, "mcp-inspector": true, "mcpsnoop": true}
 
 func octals(s string) string {
 	return strings.NewReplacer("\x1b", "#033", "\t", "#011").Replace(s)

@@ -3,6 +3,7 @@
 package source
 
 import (
+	"errors"
 	"io"
 
 	"github.com/isodetect/isodetect/event"
@@ -22,7 +23,12 @@ type Format struct {
 	// head holds up to 64 KiB after decompression; all says that it is the whole input.
 	Sniff func(head []byte, all bool) int
 
-	// Open starts reading. For a format without Group, len(in) is 1.
+	// Times returns the times, in ns, that the records in a piece of an input say, in
+	// their order. It is nil for a format whose inputs cannot be files of one rotated
+	// log; otherwise such files are opened together, the oldest first.
+	Times func(piece []byte, in *Input, opt Options) []int64
+
+	// Open starts reading. For a format with neither Group nor Times, len(in) is 1.
 	Open func(in []*Input, opt Options) (Reader, error)
 }
 
@@ -56,6 +62,11 @@ type Input struct {
 	Path  string // as the report shows it; "-" for standard input
 	Index int32  // event.Address.Source
 	Size  int64  // bytes on disk, -1 unknown
+	// Modified is when the file was last written, in ns since 1970, 0 = not known. Times
+	// without a date are counted back from it.
+	Modified int64
+	Log      string // path of the rotated log of which the input is one file; "" = of none
+	Missing  string // what of that log is not there between the file before and this one; "" = nothing that is known of
 	Opener
 	Stats Stats
 }
@@ -76,6 +87,10 @@ type RandomReader interface {
 	io.Closer
 }
 
+// ErrInterrupted ends the reading of an input when the run is interrupted. What
+// was read before counts.
+var ErrInterrupted = errors.New("interrupted")
+
 // Stats counts what happened to the records of one input:
 // Records = Used + Ignored + Malformed.
 type Stats struct {
@@ -86,6 +101,7 @@ type Stats struct {
 	Used      int64 // gave at least one event or belonged to a message that did
 	Ignored   int64 // well-formed, nothing about MCP
 	Malformed int64
+	Repeated  int64 // of Ignored: the end of the file before, in a rotated log, written again
 	Events    int64
 	Gaps      int64
 	First     int64 // event time of the first and last stamped record, ns; 0 = none
