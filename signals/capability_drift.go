@@ -20,7 +20,8 @@ var CapabilityDrift = &Signal{
 			"Misrouted: the receiver has nothing in flight, another party does; the request quotes that party's call, or that call then starves."},
 		{InHAR, "The same messages inside the response bodies. A HAR gives no time per event, so which call was in flight is often possible, not certain; the client's answer (a POST with result or error -32601) dates the request."},
 		{InWire, `An "sse" or "body" line with method sampling/createMessage in an exchange of a session whose initialize body did not declare it.`},
-		{InLog, "Capabilities named on the initialize line and a dispatch line of the same session that names a different set. Most logs have neither."},
+		{InLog, "Capabilities named on the initialize line, and a dispatch line of the same session that names a different set, " +
+			"or a line that names the session to which a sampling, elicitation or roots request went (undeclared, probable at most). Most logs have neither; --patterns reads them in your own wording."},
 		{InNative, "isodetect.capabilities of mcp.session.created against isodetect.capabilities.consulted of mcp.message.sent for the same session."},
 	},
 	LookAlike: []string{

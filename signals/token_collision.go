@@ -21,7 +21,8 @@ var TokenCollision = &Signal{
 		{InCapture, "notifications/progress on a stream of a session that has no request with that token, while another session's request with it is open and goes without."},
 		{InHAR, "The same inside response bodies; overlap of the two entries takes the place of exact times, since events of one body have an order but no time."},
 		{InWire, `An "sse" line with notifications/progress in an exchange of a session that never gave that progressToken.`},
-		{InLog, "A progress line that names its target session, with request lines that name session and token. Lines without the target show nothing."},
+		{InLog, "A progress line that names its target session, with request lines that name session and token; where both sessions gave the token, " +
+			"lines that also say how far it was (interleaved, probable). Lines without the target show nothing; --patterns reads them in your own wording."},
 		{InNative, "mcp.message.sent with isodetect.progress.token, where mcp.session.id differs from isodetect.origin.session.id or from the session that gave the token."},
 	},
 	LookAlike: []string{

@@ -41,9 +41,10 @@ type parser struct {
 	outer  outer // the physical line, and what becomes of it
 
 	// Of the current line.
-	base event.Event // time, address, domain
-	said phrase
-	msg  []byte
+	base  event.Event // time, address, domain
+	began int         // its first event in queue
+	said  phrase
+	msg   []byte
 }
 
 func newParser(stats *source.Stats, opt source.Options) *parser {
@@ -54,6 +55,7 @@ func newParser(stats *source.Stats, opt source.Options) *parser {
 func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 	r, before := &p.rec, len(p.queue)
 	r.reset()
+	p.began = before
 	p.forms.begin(b)
 	if trimmed := bytes.TrimLeft(b, " \t"); len(trimmed) > 0 && trimmed[0] == '{' {
 		b = trimmed
