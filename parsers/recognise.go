@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/isodetect/isodetect/parsers/logs"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -43,7 +44,7 @@ func (s *Set) recognise(m *Member, formats []source.Format, forced *source.Forma
 	if forced == nil {
 		m.Format, m.Score = best(formats, head, all)
 	}
-	if !m.Named && m.Score < minScore {
+	if !m.Named && m.Score < minScore && !(m.Format != nil && logs.Claims(head, all, s.opt)) {
 		m.Format = nil
 	}
 	if m.Format == nil {

@@ -1,6 +1,7 @@
 package report
 
 import (
+	"fmt"
 	"io"
 	"strings"
 )
@@ -12,6 +13,7 @@ func Inspect(w io.Writer, r *Report, st Style) error {
 	p.blank()
 	for i := range r.Inputs {
 		p.input(&r.Inputs[i])
+		p.patterns(&r.Inputs[i])
 	}
 	p.domains(r)
 	if len(r.Domains) == 0 {
@@ -19,4 +21,15 @@ func Inspect(w io.Writer, r *Report, st Style) error {
 		p.para("", "Nothing about MCP over HTTP was recognised. "+strings.TrimSpace(escape(r.Verdict.Why)), p.yellow)
 	}
 	return p.err
+}
+
+// patterns says what each of the user's patterns was good for.
+func (p *page) patterns(in *Input) {
+	for _, u := range in.Patterns {
+		text := "claimed " + plural(int(u.Lines), "line", "lines")
+		if u.Lines == 0 {
+			text = "claimed no line"
+		}
+		p.para("    pattern ", fmt.Sprintf("%s (line %d): %s", escape(u.Name), u.Row, text), p.dim)
+	}
 }

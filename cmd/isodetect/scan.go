@@ -67,7 +67,7 @@ Files compressed with gzip, zstd or bzip2 are read as they are.
 			if err != nil {
 				return err
 			}
-			outs, err := parseOutputs(formats, append(slices.Clone(args), in.keyLog, baseline))
+			outs, err := parseOutputs(formats, append(slices.Clone(args), in.keyLog, in.patterns, baseline))
 			if err != nil {
 				return err
 			}

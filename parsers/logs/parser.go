@@ -36,6 +36,8 @@ type parser struct {
 	native  nativeState
 	forms   formState // of the lines of running text
 
+	user *userPatterns // nil = the user gave none
+
 	peeler *envelope.Peeler
 	wrap   wrap  // what the envelopes of the current line tell
 	outer  outer // the physical line, and what becomes of it
@@ -48,7 +50,7 @@ type parser struct {
 }
 
 func newParser(stats *source.Stats, opt source.Options) *parser {
-	return &parser{stats: stats, opt: opt}
+	return &parser{stats: stats, opt: opt, user: newUserPatterns(opt.Patterns, stats)}
 }
 
 // single reads one line that is a record of its own.
@@ -57,6 +59,9 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 	r.reset()
 	p.began = before
 	p.forms.begin(b)
+	if p.user != nil {
+		p.user.begin()
+	}
 	if trimmed := bytes.TrimLeft(b, " \t"); len(trimmed) > 0 && trimmed[0] == '{' {
 		b = trimmed
 	}
@@ -67,6 +72,9 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 		if f, why, ok := p.object(b); !ok {
 			return f, why
 		}
+		if p.user != nil && !r.native {
+			p.claimJSON(b)
+		}
 	default:
 		if !p.text(b) {
 			return ignored, ""
@@ -75,10 +83,17 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 	if r.twice != "" {
 		p.stats.Note("a record has the key " + mcp.Cut(r.twice, 64) + " twice; " + map[bool]string{false: "the last value counts", true: "the first value counts"}[r.textual])
 	}
+	claimed := p.user != nil && p.user.hit != nil
+	if claimed {
+		p.user.fill(p)
+	}
 	p.stamp(at)
-	if r.native {
+	switch {
+	case claimed:
+		p.userEvents()
+	case r.native:
 		p.nativeEvent()
-	} else {
+	default:
 		p.record()
 	}
 	if len(p.queue) == before {
@@ -123,7 +138,7 @@ func (p *parser) text(b []byte) bool {
 			return false
 		}
 	}
-	return p.readText(b)
+	return p.user != nil && p.claimText(b) || p.readText(b)
 }
 
 // stamp fills what all events of the line have in common.

@@ -113,6 +113,9 @@ func (r *reader) end(err error) error {
 	if r.parser.flush() {
 		return nil
 	}
+	if r.parser.user != nil {
+		r.parser.user.unmatched(&r.in.Stats)
+	}
 	return err
 }
 
