@@ -7,6 +7,7 @@ import (
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/mcp"
 	"github.com/isodetect/isodetect/parsers/envelope"
+	"github.com/isodetect/isodetect/parsers/pattern"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -36,7 +37,8 @@ type parser struct {
 	native  nativeState
 	forms   formState // of the lines of running text
 
-	user *userPatterns // nil = the user gave none
+	user   *userPatterns   // nil = the user gave none
+	shapes *pattern.Shapes // of the lines that were not understood, nil = nobody asks
 
 	peeler *envelope.Peeler
 	wrap   wrap  // what the envelopes of the current line tell
@@ -77,6 +79,7 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 		}
 	default:
 		if !p.text(b) {
+			p.unread(b, at)
 			return ignored, ""
 		}
 	}
@@ -97,6 +100,9 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 		p.record()
 	}
 	if len(p.queue) == before {
+		if !claimed {
+			p.unread(b, at)
+		}
 		return ignored, ""
 	}
 	p.kinds(p.queue[before:])

@@ -24,6 +24,9 @@ type reader struct {
 func newReader(stream io.ReadCloser, in *source.Input, opt source.Options) *reader {
 	r := &reader{in: in, stream: stream, parser: newParser(&in.Stats, opt)}
 	r.parser.peel(in.Path)
+	if opt.Suggest != nil {
+		r.parser.shapes = opt.Suggest.Input(in.Index, in.Path)
+	}
 	from := bufio.NewReaderSize(stream, 1<<12)
 	if head, _ := from.Peek(64); envelope.IsExport(head) {
 		r.export = envelope.NewExport(from, source.MaxRecord)

@@ -41,6 +41,7 @@ type Options struct {
 	TLSKeyLog       string                                   // path; not read yet
 	DomainOf        func(source, server, path string) string // --domain NAME=GLOB; nil or "" = default key
 	Patterns        *pattern.Set                             // --patterns: the user's own wordings of log lines; nil = none
+	Suggest         *pattern.Suggestions                     // is told the wordings of log lines that were not understood; nil = nobody is
 }
 
 // Reader yields the events of one source in source order.
