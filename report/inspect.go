@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
+
+	"github.com/charmbracelet/lipgloss"
 )
 
 // Inspect writes what the inputs hold and what can be judged from it.
@@ -13,8 +15,8 @@ func Inspect(w io.Writer, r *Report, st Style) error {
 	p.blank()
 	for i := range r.Inputs {
 		p.input(&r.Inputs[i])
-		p.patterns(&r.Inputs[i])
 	}
+	p.patterns(r)
 	p.domains(r)
 	if len(r.Domains) == 0 {
 		p.blank()
@@ -23,13 +25,26 @@ func Inspect(w io.Writer, r *Report, st Style) error {
 	return p.err
 }
 
-// patterns says what each of the user's patterns was good for.
-func (p *page) patterns(in *Input) {
-	for _, u := range in.Patterns {
-		text := "claimed " + plural(int(u.Lines), "line", "lines")
-		if u.Lines == 0 {
-			text = "claimed no line"
+// patterns says what each of the user's patterns was good for, over all inputs.
+func (p *page) patterns(r *Report) {
+	var all []Pattern
+	for i := range r.Inputs {
+		for k, u := range r.Inputs[i].Patterns {
+			if k == len(all) {
+				all = append(all, Pattern{Name: u.Name, Row: u.Row})
+			}
+			all[k].Lines += u.Lines
 		}
-		p.para("    pattern ", fmt.Sprintf("%s (line %d): %s", escape(u.Name), u.Row, text), p.dim)
+	}
+	if len(all) == 0 {
+		return
+	}
+	p.heading("Patterns")
+	for _, u := range all {
+		lines := grouped(u.Lines) + " lines"
+		if u.Lines == 1 {
+			lines = "1 line"
+		}
+		p.para("  ", fmt.Sprintf("%s (line %d): claimed %s", escape(u.Name), u.Row, lines), lipgloss.Style{})
 	}
 }

@@ -87,7 +87,7 @@ func (s *shaper) word(line, w, before []byte, secret bool) []byte {
 		return append(line, w[end:]...)
 	}
 	if !secret && plainWord(core) && len(core) <= maxPlainWord || len(core) == 0 {
-		if rest := append(bytes.Clone(w[:begin]), w[end:]...); bytes.IndexAny(rest, "{}") < 0 {
+		if rest := append(bytes.Clone(w[:begin]), w[end:]...); !bytes.ContainsAny(rest, "{}") {
 			return append(line, w...)
 		}
 	}

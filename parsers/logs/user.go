@@ -50,7 +50,7 @@ func (p *parser) claimJSON(b []byte) {
 	if len(u.vals) > 0 {
 		u.object(b, 0, 0, 0)
 	}
-	if msg := r.get(slotMessage, slotEvent); msg.form == formString {
+	if msg := r.get(slotMessage, slotEvent); msg.form == formString && len(msg.raw) <= maxText {
 		u.texts = append(u.texts, r.text(msg))
 	}
 	u.claim(r)
@@ -60,7 +60,7 @@ func (p *parser) claimJSON(b []byte) {
 // claims it. If not, p.rec is as it was.
 func (p *parser) claimText(b []byte) bool {
 	u, r := p.user, &p.rec
-	if len(b) > maxText || wrapped(b) {
+	if len(b) > maxText || wrapped(b) || continued(b) {
 		return false
 	}
 	b = bytes.TrimRight(inlineObject(p, b), " \t")
@@ -96,6 +96,12 @@ func (p *parser) claimText(b []byte) bool {
 		return false
 	}
 	return true
+}
+
+// continued reports an indented line, which goes on with the record before it: it
+// may be anybody's text.
+func continued(b []byte) bool {
+	return b[0] == '\t' || bytes.HasPrefix(b, []byte("  "))
 }
 
 // object keeps the values of the key paths that patterns name. The line is known
@@ -208,7 +214,7 @@ func (u *userPatterns) key(k *pattern.Key, r *record) bool {
 		}
 	}
 	switch {
-	case v.form == formNone:
+	case v.form == formNone || len(v.raw) > maxText:
 		return false
 	case k.Value == nil:
 		return v.absent()

@@ -54,6 +54,8 @@ func TestPatternOfMessage(t *testing.T) {
 	f(`{"msg":"he said","text":"conn ab12 up"}`, "")
 	f(`conn ab12 cd34 up`, "") // a session is one word
 	f(`conn  up`, "")          // it names none
+	f("  conn ab12 up", "")    // it goes on with the line before
+	f("\tconn ab12 up", "")
 	f(`conn ab12 asks tools/call #7`, "1 message answered=ab12 dir=client→server kind=request method=tools/call id=7 loss=id-type")
 	f(`{"msg":"conn ab12 asks tools/call #7"}`, "1 message answered=ab12 dir=client→server kind=request method=tools/call id=7 loss=id-type")
 	f(`conn - asks tools/call #x7`, `1 message asked=absent dir=client→server kind=request method=tools/call id="x7" loss=id-type`)
