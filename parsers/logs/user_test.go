@@ -94,8 +94,9 @@ func TestPatternOfKeys(t *testing.T) {
 	f(`what=call sess=ab12 n=7`, call+"7 loss=id-type")
 	f(`2026-03-09T08:00:00Z INFO gate what=call sess=ab12 n="x7"`, strings.Replace(call, "answered", "t=08:00:00 answered", 1)+`"x7" loss=id-type`)
 	f(`gate {"what":"call","sess":"ab12","n":7}`, call+"7 loss=id-type")
-	f(`what=call sess=ab12 n=7 sess=cd34`, "")       // whose word is the second?
-	f(`who=me and said what=call sess=ab12 n=7`, "") // running text stood between the pairs
+	f(`gate {"msg":"m","what":"call","sess":"ab12","n":7}`, "") // a whole record behind something that is not known
+	f(`what=call sess=ab12 n=7 sess=cd34`, "")                  // whose word is the second?
+	f(`who=me and said what=call sess=ab12 n=7`, "")            // running text stood between the pairs
 }
 
 // Every event of the vocabulary, and what of a line it gives.
@@ -137,6 +138,15 @@ func TestPatternEvents(t *testing.T) {
 	f("ignored", "", "")
 	f("session_closed", "session: s1, time: '2026-03-09T08:00:00.5Z'", "1 session_closed t=08:00:00.5 answered=s1")
 	f("session_closed", "session: s1, time: noon", "1 session_closed answered=s1")
+}
+
+// What one pattern took of a line before it turned out not to fit is nothing to the next.
+func TestPatternsTakeAnew(t *testing.T) {
+	doc := `- {name: one, keys: {k: "a {session} b {id}", z: zz}, event: response}
+- {name: two, keys: {k: "a {session} b {}"}, optional: {o: "{id}"}, event: response}`
+	if got, want := said(t, doc, `{"k":"a ab12 b 7"}`), "1 message answered=ab12 dir=server→client kind=result"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
 }
 
 // The first pattern that fits counts, and what none fits is read as ever.
