@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"slices"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/pattern"
@@ -146,7 +147,7 @@ func (s *shaper) pair(key []byte, v value) {
 	}
 	top := bytes.IndexByte(key, '.') < 0
 	switch {
-	case len(s.shape.Keys) >= maxHints || len(key) == 0 || len(key) > 100 || !plainWord(key):
+	case len(s.shape.Keys) >= maxHints || !pattern.IsPath(string(key)) || !keyName(key) || s.hinted(key):
 		return
 	case top && (at == slotMessage || at == slotEvent) && s.shape.Line == "" && v.form != formNumber:
 		s.r.set(slotMessage, nil, v)
@@ -174,6 +175,26 @@ func (s *shaper) pair(key []byte, v value) {
 		s.words = append(append(s.words, ' '), text...)
 		s.shape.Keys = append(s.shape.Keys, pattern.Hint{Path: string(key), Text: string(text)})
 	}
+}
+
+// hinted reports a key that stands twice.
+func (s *shaper) hinted(key []byte) bool {
+	return slices.ContainsFunc(s.shape.Keys, func(h pattern.Hint) bool { return h.Path == string(key) })
+}
+
+// keyName reports a key that a program has given. Keys of data may be anything,
+// such as a session id.
+func keyName(key []byte) bool {
+	digits := 0
+	for _, c := range key {
+		if !keyByte(c) {
+			return false
+		}
+		if isDigit(c) {
+			digits++
+		}
+	}
+	return len(key) <= 100 && digits < 3
 }
 
 // aside reports keys that are about the log and not about what happened.

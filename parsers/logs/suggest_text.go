@@ -41,6 +41,9 @@ func (s *shaper) text(b []byte) {
 			line, b = append(line, ' '), b[1:]
 		}
 	}
+	if len(bytes.TrimSpace(line)) == 0 {
+		return
+	}
 	s.shape.Line = string(line)
 	s.words = append(append(s.words, ' '), line...)
 }

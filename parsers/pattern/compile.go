@@ -175,11 +175,14 @@ func (s *Set) message(p *Pattern, n *yaml.Node, q *parts) *Error {
 
 // telling reports whether a template holds a letter or digit of its own.
 func (t *Template) telling() bool {
-	for _, l := range t.literals {
-		for _, c := range l {
-			if c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 {
-				return true
-			}
+	return slices.ContainsFunc(t.literals, func(l []byte) bool { return saysSomething(string(l)) })
+}
+
+// saysSomething reports a text with a letter or digit in it.
+func saysSomething(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z' || c >= 0x80 {
+			return true
 		}
 	}
 	return false

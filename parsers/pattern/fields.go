@@ -28,13 +28,18 @@ func (s *Set) allKeys(p *Pattern, _ *yaml.Node, q *parts) *Error {
 	return nil
 }
 
+// IsPath reports whether a text may be a path of keys.
+func IsPath(s string) bool {
+	return s != "" && len(s) <= 200 && s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..") && !strings.Contains(s, "|")
+}
+
 func (s *Set) key(p *Pattern, key, value *yaml.Node, optional bool) *Error {
 	if len(p.Keys) == MaxKeys {
 		return at(key, "a pattern may name at most %d keys", MaxKeys)
 	}
 	k := Key{Optional: optional}
 	for path := range strings.SplitSeq(key.Value, "|") {
-		if path == "" || len(path) > 200 || strings.HasPrefix(path, ".") || strings.HasSuffix(path, ".") || strings.Contains(path, "..") {
+		if !IsPath(path) {
 			return at(key, "%q is no path of keys: use names with dots between them, at most 200 bytes, and | between several spellings", key.Value)
 		}
 		if len(k.Paths) == MaxSpellings {

@@ -63,6 +63,9 @@ func (s *Suggestions) Input(index int32, path string) *Shapes {
 
 // Add counts a line.
 func (s *Shapes) Add(shape Shape, row int64) {
+	if len(shape.Keys) == 0 && !saysSomething(shape.Line) {
+		return // it would be every line
+	}
 	key := shape.key()
 	if g := s.of[key]; g != nil {
 		g.lines++
@@ -171,12 +174,14 @@ func alike(all []*seen) []*seen {
 
 // masked returns what a wording is without its i-th word, if that may be a name.
 func masked(g *seen, words []string, i int) (string, bool) {
-	beside := func(k int) bool { return k >= 0 && k < len(words) && strings.Contains(words[k], "{}") }
-	if len(words) < 3 || len(words) > 40 || strings.ContainsAny(words[i], "{}") || words[i] == "" || beside(i-1) && i == len(words)-1 && len(words) < 4 {
+	if len(words) < 3 || len(words) > 40 || strings.ContainsAny(words[i], "{}") || words[i] == "" {
 		return "", false
 	}
 	w := slices.Clone(words)
 	w[i] = "\x02"
 	s := Shape{Line: strings.Join(w, " "), Keys: g.Keys}
+	if len(g.Keys) == 0 && !saysSomething(s.Line) {
+		return "", false
+	}
 	return g.Event + "\x03" + s.key(), true
 }
