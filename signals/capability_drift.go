@@ -36,7 +36,7 @@ var CapabilityDrift = &Signal{
 		"A donor: another live session that declared the capability.",
 		"For misrouted_request: the in-flight calls of all parties.",
 	},
-	Log:      "Each session made: the capabilities that its client declared. Each server request (sampling, elicitation, roots): the session that it goes to, and the set of capabilities that was looked at.",
+	Log:      "Each session made: the capabilities that its client declared. Each server request (sampling, elicitation, roots): the session that it goes to (probable), and the set of capabilities that was looked at (confirmed).",
 	Requires: Bodies,
 	Occasion: "no server request for which clients declared different capabilities",
 	Remedy: "undeclared: copy the client's capabilities into the session when initialize is accepted and read only that snapshot; one server object connected to several transports overwrites them. " +

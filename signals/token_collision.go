@@ -39,7 +39,7 @@ var TokenCollision = &Signal{
 		"Two parties whose requests overlap.",
 		"Response bodies, including event streams. Browsers and proxies often do not store them.",
 	},
-	Log:      "Each request: session, id, progress token. Each progress notification: its token, and the session whose stream it is written to.",
+	Log:      "Each request: session, id, progress token. Each progress notification: its token, the session whose stream it is written to, and, where both sessions gave the token, how far it is and of how much.",
 	Requires: Bodies,
 	Occasion: "no progress, or never a token in flight in two parties",
 	Remedy: "Key the progress registry by (session, token), and without sessions by the exchange, and send progress on a stream of the request that gave the token. " +
