@@ -125,8 +125,12 @@ func (s *State) created(m *Moment) {
 	} else if ev.View != p.Birth.View {
 		d.CreationLines++ // a capture showed it first
 	}
-	if ev.RPC.CapsKnown && !p.CapsKnown {
+	switch {
+	case !ev.RPC.CapsKnown:
+	case !p.CapsKnown:
 		m.Domain.declare(p, ev.RPC.Caps, refOf(ev))
+	case p.Caps != ev.RPC.Caps:
+		p.CapsDiffer = true
 	}
 	if p.ClientInfo == "" {
 		p.ClientInfo = ev.RPC.ClientInfo

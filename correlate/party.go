@@ -37,13 +37,14 @@ type Party struct {
 	Expired   bool       // a 404 ended it: the server forgot it, by expiry or restart
 	Rekeyed   bool       // a second InitializeResult came: capabilities are unknown from then on
 
-	Caps      mcp.Caps
-	CapsKnown bool
-	CapsRef   Ref
-	Birth     Ref          // the initialize request, creation line or first use
-	Views     []int32      // other recordings that told of it
-	InitIn    []int32      // other recordings that hold an initialize which made it
-	Ready     []event.Time // notifications/initialized and roots/list_changed, the newest maxReady
+	Caps       mcp.Caps
+	CapsKnown  bool
+	CapsDiffer bool // lines of a log name two sets
+	CapsRef    Ref
+	Birth      Ref          // the initialize request, creation line or first use
+	Views      []int32      // other recordings that told of it
+	InitIn     []int32      // other recordings that hold an initialize which made it
+	Ready      []event.Time // notifications/initialized and roots/list_changed, the newest maxReady
 
 	// What its requests show about who holds it; each list is bounded.
 	Principals []string

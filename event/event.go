@@ -100,6 +100,7 @@ type RPC struct {
 	ClientInfo string   // "name version" of initialize params or _meta
 
 	Progress    float64
+	HasProgress bool // a log line need not say how far it was
 	Total       float64
 	HasTotal    bool
 	ProgressMsg string // cut to 200 bytes

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/isodetect/isodetect/parsers/logs"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -44,7 +45,7 @@ func (s *Set) recognise(m *Member, formats []source.Format, forced *source.Forma
 		m.Format, m.Score = best(formats, head, all)
 	}
 	m.glance(head, m.Format, s.opt)
-	if !m.Named && m.Score < minScore {
+	if !m.Named && m.Score < minScore && !(m.Format != nil && logs.Claims(head, all, s.opt)) {
 		m.Format = nil
 	}
 	if m.Format == nil {

@@ -119,6 +119,9 @@ func (b *builder) allInputs() []Input {
 			Events: st.Events, Gaps: st.Gaps, Repeated: st.Repeated, BackSteps: st.BackSteps,
 			First: stamp(st.First), Last: stamp(st.Last), Notes: b.mask.texts(st.Notes), Error: b.mask.text(st.Err),
 		}
+		for _, u := range st.Patterns {
+			v.Patterns = append(v.Patterns, Pattern{Name: u.Name, Row: u.Row, Lines: u.Lines})
+		}
 		for _, p := range st.Problems {
 			v.Problems = append(v.Problems, Problem{At: address(p.At), Text: b.mask.text(p.Text)})
 		}

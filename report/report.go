@@ -54,7 +54,15 @@ type Input struct {
 	Last      string    `json:"last_seen,omitempty"`
 	Notes     []string  `json:"notes"`
 	Problems  []Problem `json:"problems,omitempty"`
-	Error     string    `json:"error,omitempty"` // why it could not be read at all
+	Patterns  []Pattern `json:"patterns,omitempty"` // of --patterns, where the input is a log
+	Error     string    `json:"error,omitempty"`    // why it could not be read at all
+}
+
+// Pattern is how many lines of an input one of the user's patterns claimed.
+type Pattern struct {
+	Name  string `json:"name"`
+	Row   int    `json:"line"` // of the file of patterns
+	Lines int64  `json:"lines"`
 }
 
 // Problem is one located defect of an input.

@@ -23,6 +23,7 @@ type Drift struct {
 	Pending  []Misrouted
 	Lacking  *correlate.Party     // a live client that lacked what was asked for last
 	Rekeyed  Recent[string, bool] // sessions that were initialized again, noted already
+	Told     event.Address        // the last line that names the set that was looked at
 }
 
 // Drifted is one undeclared request.
@@ -49,6 +50,8 @@ func (f *Drift) Observe(m *correlate.Moment, out *Sink) {
 		if m.Request != nil && legacy(m.Exchange) && m.Request.Sent.At == ev.At {
 			f.request(m, out)
 		}
+	case ev.Kind == event.Message && ev.Exchange.N == 0 && ev.Dir == event.ToClient && ev.RPC.Kind == mcp.KindRequest:
+		f.asked(m, out)
 	}
 	for _, r := range m.Ended {
 		f.ended(m, r, out)
@@ -149,6 +152,7 @@ func (f *Drift) undeclared(m *correlate.Moment, out *Sink) {
 		return
 	}
 	out.Judged(signals.CapabilityDrift)
+	log := m.Event.Exchange.N == 0
 	running := inFlight(p.Open, r.Sent.Time)
 	if by.after == nil && p == by.newest && running > 0 {
 		f.Ignores[kind] = true // nobody came later whose capabilities could have been taken
@@ -159,17 +163,17 @@ func (f *Drift) undeclared(m *correlate.Moment, out *Sink) {
 	case by.after != nil:
 		donor = by.after
 		st, assume = signals.Probable, "the server looks at capabilities at all, and took those of "+donor.Alias
-		if f.refusedBefore(m.Request, p, donor) {
+		if !log && f.refusedBefore(m.Request, p, donor) {
 			st, assume = signals.Confirmed, ""
 		}
-	case running == 0 && by.busy:
+	case !log && running == 0 && by.busy:
 		st, assume = signals.Probable, "the request belongs to the call that "+donor.Alias+" had in flight"
 	}
 	if f.Ignores[kind] {
 		st, assume = signals.Possible, "the server was seen to send this kind of request without looking at capabilities"
 	}
 	fd := out.Report(f.finding(m, donor, st, assume))
-	if by.after != nil && !f.Ignores[kind] {
+	if !log && by.after != nil && !f.Ignores[kind] {
 		f.repeat(kind, Drifted{p.ID, donor.ID, fd}, out)
 	}
 }
@@ -254,9 +258,10 @@ const minute = int64(60e9)
 // consulted judges a log line that names the capability set used at dispatch.
 func (f *Drift) consulted(m *correlate.Moment, out *Sink) {
 	ev, p, d := m.Event, m.Party, m.Domain
-	if p == nil || !p.CapsKnown || !ev.RPC.CapsKnown {
+	if p == nil || !p.CapsKnown || p.CapsDiffer || !ev.RPC.CapsKnown {
 		return
 	}
+	f.Told = ev.At
 	out.Judged(signals.CapabilityDrift)
 	if ev.RPC.Caps == p.Caps {
 		return

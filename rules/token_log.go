@@ -30,6 +30,7 @@ func (f *Token) routed(m *correlate.Moment, out *Sink) {
 		return
 	}
 	if ev.Origin.State != event.Present {
+		f.loggedPoint(m, out)
 		return
 	}
 	now := Route{Token: ev.RPC.Token, Origin: ev.Origin.ID, Target: target.ID, Ref: correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}}
@@ -49,6 +50,45 @@ func (f *Token) routed(m *correlate.Moment, out *Sink) {
 		f.Routes = slices.Delete(f.Routes, 0, 1)
 	}
 	f.Routes = append(f.Routes, now)
+}
+
+// loggedPoint keeps what a line says was sent to a session that gave the token
+// itself: the series of two sessions may have been mixed. Lines of one second
+// have no order, and of lines that say the same the first counts.
+func (f *Token) loggedPoint(m *correlate.Moment, out *Sink) {
+	ev := m.Event
+	if ev.Kind != event.Message || !ev.RPC.HasProgress || orderless(ev.Time) || !m.Party.Tokens.Has(ev.RPC.Token) {
+		return
+	}
+	var own *correlate.Request
+	for _, r := range m.Domain.Index.Find(correlate.IDKey(correlate.ByToken, ev.RPC.Token)) {
+		if r.Party != m.Party || r.Era == mcp.EraModern || r.OpenWithin(ev.Time, correlate.Grace) == correlate.No {
+			continue
+		}
+		if own != nil {
+			return // either may be meant
+		}
+		own = r
+	}
+	if own == nil {
+		return
+	}
+	if own.Tool != "" {
+		f.Reports.Put(own.Tool, true)
+	}
+	s := f.series(own)
+	if s == nil {
+		return
+	}
+	if len(s.Rivals) > 0 && len(s.Points) == 0 {
+		out.Judged(signals.TokenCollision)
+	}
+	same := func(p Point) bool {
+		return p.Value == ev.RPC.Progress && p.Total == ev.RPC.Total && p.Text == skeleton(ev.RPC.ProgressMsg)
+	}
+	if !slices.ContainsFunc(s.Points, same) {
+		f.point(own, ev, true)
+	}
 }
 
 // loggedHolder returns the request of another session that carries the token,

@@ -32,6 +32,9 @@ type Point struct {
 // watch notes a rival of a request and reports whether there was room.
 func (f *Token) watch(r, rival *correlate.Request) bool {
 	s := f.series(r)
+	if s != nil && slices.Contains(s.Rivals, rival) {
+		return true // a second line about a request
+	}
 	if s == nil || len(s.Rivals) >= maxRivals {
 		return false
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/pattern"
 	"github.com/isodetect/isodetect/scan"
 	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict"
@@ -31,6 +32,8 @@ type expectation struct {
 	Exit      []int                 // allowed exit codes, where they are certain
 	Needs     string                // what reading it takes beyond HTTP/1.1 in the clear
 	Args      []string
+
+	patterns *pattern.Set // read its logs by these
 }
 
 // Every input of every recording, read alone, must show what happened in it and
@@ -64,7 +67,7 @@ func TestRecordedCases(t *testing.T) {
 func judge(t *testing.T, dir, name string, want expectation) []string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	opt := scan.Options{Paths: []string{path}, CancelWindow: 500 * time.Millisecond}
+	opt := scan.Options{Paths: []string{path}, Patterns: want.patterns, CancelWindow: 500 * time.Millisecond}
 	if len(want.Args) == 2 && want.Args[0] == "--tls-keylog" {
 		opt.TLSKeyLog = filepath.Join(dir, want.Args[1])
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/isodetect/isodetect/correlate"
 	"github.com/isodetect/isodetect/parsers"
+	"github.com/isodetect/isodetect/parsers/pattern"
 	"github.com/isodetect/isodetect/parsers/source"
 	"github.com/isodetect/isodetect/rules"
 	"github.com/isodetect/isodetect/verdict"
@@ -25,7 +26,9 @@ type Options struct {
 	Domains     []string  // NAME=GLOB, first match wins
 	Zone        string    // offset of stamps without a zone, such as "+02:00"; "" = not said
 	TLSKeyLog   string
-	Since       int64 // ns; a finding counts if its first occurrence is inside, 0 = no limit
+	Patterns    *pattern.Set         // the user's own wordings of log lines, nil = none
+	Suggest     *pattern.Suggestions // is told the wordings that were not understood, nil = nobody is
+	Since       int64                // ns; a finding counts if its first occurrence is inside, 0 = no limit
 	Until       int64
 
 	Gate            gate.Gate // which findings fail the run
@@ -101,6 +104,6 @@ func openInputs(ctx context.Context, opt Options) (*parsers.Set, error) {
 		Formats: opt.formats,
 		Format:  opt.InputFormat,
 		Stdin:   opt.Stdin,
-		Source:  source.Options{AssumeUTCOffset: offset, ZoneGiven: given, TLSKeyLog: opt.TLSKeyLog, DomainOf: domainOf},
+		Source:  source.Options{AssumeUTCOffset: offset, ZoneGiven: given, TLSKeyLog: opt.TLSKeyLog, DomainOf: domainOf, Patterns: opt.Patterns, Suggest: opt.Suggest},
 	})
 }

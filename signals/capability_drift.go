@@ -20,7 +20,8 @@ var CapabilityDrift = &Signal{
 			"Misrouted: the receiver has nothing in flight, another party does; the request quotes that party's call, or that call then starves."},
 		{InHAR, "The same messages inside the response bodies. A HAR gives no time per event, so which call was in flight is often possible, not certain; the client's answer (a POST with result or error -32601) dates the request."},
 		{InWire, `An "sse" or "body" line with method sampling/createMessage in an exchange of a session whose initialize body did not declare it.`},
-		{InLog, "Capabilities named on the initialize line and a dispatch line of the same session that names a different set. Most logs have neither."},
+		{InLog, "Capabilities named on the initialize line, and a dispatch line of the same session that names a different set, " +
+			"or a line that names the session to which a sampling, elicitation or roots request went (undeclared, probable at most). Most logs have neither; --patterns reads them in your own wording."},
 		{InNative, "isodetect.capabilities of mcp.session.created against isodetect.capabilities.consulted of mcp.message.sent for the same session."},
 	},
 	LookAlike: []string{
@@ -35,7 +36,7 @@ var CapabilityDrift = &Signal{
 		"A donor: another live session that declared the capability.",
 		"For misrouted_request: the in-flight calls of all parties.",
 	},
-	Log:      "Each session made: the capabilities that its client declared. Each server request (sampling, elicitation, roots): the session that it goes to, and the set of capabilities that was looked at.",
+	Log:      "Each session made: the capabilities that its client declared. Each server request (sampling, elicitation, roots): the session that it goes to (probable), and the set of capabilities that was looked at (confirmed).",
 	Requires: Bodies,
 	Occasion: "no server request for which clients declared different capabilities",
 	Remedy: "undeclared: copy the client's capabilities into the session when initialize is accepted and read only that snapshot; one server object connected to several transports overwrites them. " +

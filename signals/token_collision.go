@@ -21,7 +21,8 @@ var TokenCollision = &Signal{
 		{InCapture, "notifications/progress on a stream of a session that has no request with that token, while another session's request with it is open and goes without."},
 		{InHAR, "The same inside response bodies; overlap of the two entries takes the place of exact times, since events of one body have an order but no time."},
 		{InWire, `An "sse" line with notifications/progress in an exchange of a session that never gave that progressToken.`},
-		{InLog, "A progress line that names its target session, with request lines that name session and token. Lines without the target show nothing."},
+		{InLog, "A progress line that names its target session, with request lines that name session and token; where both sessions gave the token, " +
+			"lines that also say how far it was (interleaved, probable). Lines without the target show nothing; --patterns reads them in your own wording."},
 		{InNative, "mcp.message.sent with isodetect.progress.token, where mcp.session.id differs from isodetect.origin.session.id or from the session that gave the token."},
 	},
 	LookAlike: []string{
@@ -38,7 +39,7 @@ var TokenCollision = &Signal{
 		"Two parties whose requests overlap.",
 		"Response bodies, including event streams. Browsers and proxies often do not store them.",
 	},
-	Log:      "Each request: session, id, progress token. Each progress notification: its token, and the session whose stream it is written to.",
+	Log:      "Each request: session, id, progress token. Each progress notification: its token, the session whose stream it is written to, and, where both sessions gave the token, how far it is and of how much.",
 	Requires: Bodies,
 	Occasion: "no progress, or never a token in flight in two parties",
 	Remedy: "Key the progress registry by (session, token), and without sessions by the exchange, and send progress on a stream of the request that gave the token. " +

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/parsers/pattern"
 	"github.com/isodetect/isodetect/report"
 	"github.com/isodetect/isodetect/scan"
 	"github.com/isodetect/isodetect/verdict"
@@ -24,6 +25,7 @@ type inputFlags struct {
 	sharedDesign bool
 	zone         string
 	keyLog       string
+	patterns     string
 	since, until string
 	cancelWindow time.Duration
 	limits       []string
@@ -40,6 +42,7 @@ func (f *inputFlags) register(fs *pflag.FlagSet) {
 	fs.BoolVar(&f.sharedDesign, "shared-sessions-by-design", false, "conversations share sessions on purpose: drop that hazard, keep crossings")
 	fs.StringVar(&f.zone, "assume-tz", "", "`OFFSET` from UTC of stamps without a zone, such as +02:00")
 	fs.StringVar(&f.keyLog, "tls-keylog", "", "`FILE` with TLS secrets of a capture (SSLKEYLOGFILE)")
+	fs.StringVar(&f.patterns, "patterns", "", "`FILE` that says what the lines of your own log mean (see docs/patterns.md)")
 	fs.StringVar(&f.since, "since", "", "count findings from this `TIME` on: RFC 3339, a date, or a duration before now such as 15m")
 	fs.StringVar(&f.until, "until", "", "count findings up to this `TIME`")
 	fs.DurationVar(&f.cancelWindow, "cancel-window", 500*time.Millisecond, "`DURATION` in which a cancel shows its effect on another party's request")
@@ -65,7 +68,6 @@ func (f *inputFlags) options(paths []string, stdin io.Reader) (scan.Options, err
 	if f.cancelWindow <= 0 {
 		return opt, fmt.Errorf("cannot use --cancel-window %v: it must be longer than 0", f.cancelWindow)
 	}
-	now := time.Now()
 	var err error
 	opt.Limits = correlate.DefaultLimits()
 	for _, l := range f.limits {
@@ -74,6 +76,12 @@ func (f *inputFlags) options(paths []string, stdin io.Reader) (scan.Options, err
 			return opt, fmt.Errorf("cannot use --limit %s: %w", quoted(l), err)
 		}
 	}
+	if f.patterns != "" {
+		if opt.Patterns, err = pattern.Load(f.patterns); err != nil {
+			return opt, err
+		}
+	}
+	now := time.Now()
 	if opt.Since, err = scan.ParseTime(f.since, f.zone, now); err != nil {
 		return opt, fmt.Errorf("--since: %w", err)
 	}

@@ -86,8 +86,13 @@ func valuesOf(flag string) []string {
 	return nil
 }
 
-// completeValues lets shells complete the values of flags.
+// completeValues lets shells complete the values of flags, and the names of files of patterns.
 func completeValues(c *cobra.Command) {
+	if c.Flags().Lookup("patterns") != nil {
+		if err := c.MarkFlagFilename("patterns", "yaml", "yml", "json"); err != nil {
+			panic("BUG: " + err.Error())
+		}
+	}
 	c.Flags().VisitAll(func(f *pflag.Flag) {
 		list := valuesOf(f.Name)
 		if list == nil {

@@ -68,7 +68,7 @@ a rotated log as one log.
 			if err != nil {
 				return err
 			}
-			outs, err := parseOutputs(formats, append(slices.Clone(args), in.keyLog, baseline))
+			outs, err := parseOutputs(formats, append(slices.Clone(args), in.keyLog, in.patterns, baseline))
 			if err != nil {
 				return err
 			}

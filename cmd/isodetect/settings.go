@@ -20,12 +20,12 @@ const settingsFile = "isodetect.yaml"
 // settingNames are the flags that a configuration file may set: what belongs to a
 // server or a pipeline. What shows secrets or writes files stays with whoever runs it.
 var settingNames = []string{
-	"input-format", "domain", "assume", "shared-sessions-by-design", "assume-tz", "cancel-window", "limit",
+	"input-format", "domain", "assume", "shared-sessions-by-design", "assume-tz", "cancel-window", "limit", "patterns",
 	"fail-on", "require", "baseline", "strict-baseline", "inconclusive", "require-complete", "show",
 }
 
 // pathSettings are those whose values are paths, relative to the file's directory.
-var pathSettings = []string{"baseline"}
+var pathSettings = []string{"baseline", "patterns"}
 
 // settings is a configuration file as it was read.
 type settings struct {

@@ -155,7 +155,7 @@ func readProgress(r *event.RPC, method, key string, value []byte, kind jsonparse
 	}
 	switch key {
 	case "progress":
-		r.Progress, _ = mcp.Number(value)
+		r.Progress, r.HasProgress = mcp.Number(value)
 	case "total":
 		r.Total, r.HasTotal = mcp.Number(value)
 	case "message":

@@ -167,7 +167,8 @@ func (p *parser) recipients() int {
 	return int(n)
 }
 
-// capsConsulted reads the set of capabilities that a dispatch line says was looked at.
+// capsConsulted reads the set of capabilities that a dispatch line says was looked
+// at. It comes before what was dispatched by it.
 func (p *parser) capsConsulted() {
 	v := p.rec.get(slotCapsConsulted)
 	if v.form == formNone {
@@ -184,4 +185,8 @@ func (p *parser) capsConsulted() {
 	e := p.emit(event.CapsConsulted)
 	e.Answered, e.RPC.Caps, e.RPC.CapsKnown = s, c, true
 	e.RPC.Method = p.name(p.methodName())
+	line := p.queue[p.began:]
+	now := line[len(line)-1]
+	copy(line[1:], line)
+	line[0] = now
 }

@@ -147,7 +147,7 @@ func (p *parser) readParams(m *mcp.Message, e *event.Event) {
 func progressPart(rpc *event.RPC, key string, v []byte, kind jsonparser.ValueType) {
 	switch key {
 	case "progress":
-		rpc.Progress, _ = mcp.Number(v)
+		rpc.Progress, rpc.HasProgress = mcp.Number(v)
 	case "total":
 		rpc.Total, rpc.HasTotal = mcp.Number(v)
 	case "message":

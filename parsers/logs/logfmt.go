@@ -39,8 +39,14 @@ func (r *record) readPairs(b []byte, i int) (lead []byte, pairs int) {
 	return bytes.TrimSpace(lead), pairs
 }
 
+// pairTaker is shown the pairs of running text as they stand.
+type pairTaker interface{ pair(key []byte, v value) }
+
 // pair files one pair under what its key names.
 func (r *record) pair(key []byte, v value) {
+	if r.watch != nil && !r.loose {
+		r.watch.pair(key, v)
+	}
 	path := appendPath(r.path[:0], key)
 	if v.form == formString {
 		r.findBody(v, path)

@@ -7,6 +7,7 @@ import (
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/mcp"
 	"github.com/isodetect/isodetect/parsers/envelope"
+	"github.com/isodetect/isodetect/parsers/pattern"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -40,19 +41,23 @@ type parser struct {
 	native  nativeState
 	forms   formState // of the lines of running text
 
+	user   *userPatterns   // nil = the user gave none
+	shapes *pattern.Shapes // of the lines that were not understood, nil = nobody asks
+
 	peeler *envelope.Peeler
 	wrap   wrap   // what the envelopes of the current line tell
 	outer  outer  // the physical line, and what becomes of it
 	shown  []byte // what of it stands in excerpts instead of it: a record of a document; nil = the line
 
 	// Of the current line.
-	base event.Event // time, address, domain
-	said phrase
-	msg  []byte
+	base  event.Event // time, address, domain
+	began int         // its first event in queue
+	said  phrase
+	msg   []byte
 }
 
 func newParser(stats *source.Stats, opt source.Options) *parser {
-	return &parser{stats: stats, opt: opt}
+	return &parser{stats: stats, opt: opt, user: newUserPatterns(opt.Patterns, stats)}
 }
 
 // turn goes on to a file of the log.
@@ -60,6 +65,9 @@ func (p *parser) turn(in *source.Input) {
 	p.stats, p.source, p.modified = &in.Stats, in.Index, in.Modified
 	p.dates = dates{in: in}
 	p.files = append(p.files, in)
+	if p.opt.Suggest != nil {
+		p.shapes = p.opt.Suggest.Input(in.Index, in.Path)
+	}
 }
 
 // statsOf is the counters of a file of the log.
@@ -86,7 +94,11 @@ func (p *parser) used(shares []envelope.Share) {
 func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 	r, before := &p.rec, len(p.queue)
 	r.reset()
+	p.began = before
 	p.forms.begin(b)
+	if p.user != nil {
+		p.user.begin()
+	}
 	if trimmed := bytes.TrimLeft(b, " \t"); len(trimmed) > 0 && trimmed[0] == '{' {
 		b = trimmed
 	}
@@ -97,21 +109,35 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 		if f, why, ok := p.object(b); !ok {
 			return f, why
 		}
+		if p.user != nil && !r.native {
+			p.claimJSON(b)
+		}
 	default:
 		if !p.text(b) {
+			p.unread(b, at)
 			return ignored, ""
 		}
 	}
 	if r.twice != "" {
 		p.stats.Note("a record has the key " + mcp.Cut(r.twice, 64) + " twice; " + map[bool]string{false: "the last value counts", true: "the first value counts"}[r.textual])
 	}
+	claimed := p.user != nil && p.user.hit != nil
+	if claimed {
+		p.user.fill(p)
+	}
 	p.stamp(at)
-	if r.native {
+	switch {
+	case claimed:
+		p.userEvents()
+	case r.native:
 		p.nativeEvent()
-	} else {
+	default:
 		p.record()
 	}
 	if len(p.queue) == before {
+		if !claimed {
+			p.unread(b, at)
+		}
 		return ignored, ""
 	}
 	p.kinds(p.queue[before:])
@@ -156,7 +182,7 @@ func (p *parser) text(b []byte) bool {
 			return false
 		}
 	}
-	return p.readText(b)
+	return p.user != nil && p.claimText(b) || p.readText(b)
 }
 
 // stamp fills what all events of the line have in common.

@@ -154,6 +154,9 @@ func (r *reader) ended(err error) error {
 	case r.parser.flush():
 		return nil
 	}
+	if r.parser.user != nil {
+		r.parser.user.unmatched(&r.in.Stats)
+	}
 	return err
 }
 

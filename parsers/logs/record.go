@@ -45,7 +45,9 @@ type record struct {
 	native  bool   // the first key is isodetect
 	version value  // its value
 
-	front []byte // running text: what stands before the message
+	front  []byte    // running text: what stands before the message
+	starts []int     // where the pieces of its prefix begin, and the message
+	watch  pairTaker // is shown the pairs, nil = nobody is
 
 	arena []byte // unescaped texts of this line
 }

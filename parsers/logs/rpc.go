@@ -96,7 +96,7 @@ func (p *parser) subject(e *event.Event) {
 	}
 	if e.RPC.Method == mcp.Progress {
 		if r.has(slotProgress) {
-			e.RPC.Progress, _ = mcp.Number(r.text(r.get(slotProgress)))
+			e.RPC.Progress, e.RPC.HasProgress = mcp.Number(r.text(r.get(slotProgress)))
 		}
 		if r.has(slotTotal) {
 			e.RPC.Total, e.RPC.HasTotal = mcp.Number(r.text(r.get(slotTotal)))

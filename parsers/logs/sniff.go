@@ -2,9 +2,12 @@ package logs
 
 import (
 	"bytes"
+	"slices"
 	"unicode/utf8"
 
+	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/envelope"
+	"github.com/isodetect/isodetect/parsers/source"
 )
 
 // sniffLines is how many lines of the beginning are looked at.
@@ -74,6 +77,25 @@ func (n *shares) add(r *record, line []byte) {
 			n.sessions++
 		}
 	}
+}
+
+// Claims reports whether a pattern of the user claims a line at the beginning of an input.
+func Claims(head []byte, all bool, opt source.Options) bool {
+	if opt.Patterns == nil {
+		return false
+	}
+	var stats source.Stats
+	p := newParser(&stats, opt)
+	for n := 0; n < sniffLines && len(head) > 0; n++ {
+		line, rest, whole := bytes.Cut(head, []byte("\n"))
+		if !whole && !all {
+			break
+		}
+		head = rest
+		p.queue = p.queue[:0]
+		p.line(bytes.Trim(line, "\x00\r"), event.Address{})
+	}
+	return slices.ContainsFunc(stats.Patterns, func(u source.PatternUse) bool { return u.Lines > 0 })
 }
 
 // foreign reports JSON that other formats of isodetect read, or none does, and

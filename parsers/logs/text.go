@@ -90,8 +90,10 @@ func wrapped(b []byte) bool {
 // that text in the middle of a message is never taken for its beginning.
 func (r *record) prefix(b []byte, offset int) int {
 	i, leveled := 0, false
+	r.starts = r.starts[:0]
 	for range maxPrefix {
 		i = space(b, i)
+		r.starts = append(r.starts, i)
 		if i >= len(b) {
 			return i
 		}

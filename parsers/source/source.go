@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/pattern"
 )
 
 // Format is one input format as a value. Adding a format means adding one value
@@ -45,6 +46,8 @@ type Options struct {
 	ZoneGiven       bool                                     // the user gave --assume-tz
 	TLSKeyLog       string                                   // path; not read yet
 	DomainOf        func(source, server, path string) string // --domain NAME=GLOB; nil or "" = default key
+	Patterns        *pattern.Set                             // --patterns: the user's own wordings of log lines; nil = none
+	Suggest         *pattern.Suggestions                     // is told the wordings of log lines that were not understood; nil = nobody is
 }
 
 // Reader yields the events of one source in source order.
@@ -109,7 +112,15 @@ type Stats struct {
 	BackSteps int64  // stamps earlier than the one before, clamped
 	Err       string // why the input could not be read at all, or only up to a point; "" = it was
 	Notes     []string
-	Problems  []Problem // the first MaxProblems malformed records
+	Problems  []Problem    // the first MaxProblems malformed records
+	Patterns  []PatternUse // of logs read with --patterns: what each was good for
+}
+
+// PatternUse is how many lines of an input one pattern of the user claimed.
+type PatternUse struct {
+	Name  string
+	Row   int // where it stands in its file
+	Lines int64
 }
 
 // Problem is one located defect of an input.
