@@ -274,8 +274,8 @@ func (l *live) readMessage() (m sseMessage, next int, ok bool) {
 	if i >= len(raw) {
 		return m, i, false
 	}
-	var s scan
-	n, _ := s.advance(raw[i:])
+	var s exchange.Scan
+	n, _ := s.Advance(raw[i:])
 	_ = jsonparser.ObjectEach(raw[i:i+n], func(key, value []byte, kind jsonparser.ValueType, _ int) error {
 		switch string(key) {
 		case "time":
