@@ -2,9 +2,11 @@ package scan_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -188,6 +190,11 @@ func record(path string, at event.Address) (text string, readable bool) {
 	content, err := os.ReadFile(path)
 	if err != nil {
 		return "", false
+	}
+	if z, err := gzip.NewReader(bytes.NewReader(content)); err == nil {
+		if content, err = io.ReadAll(z); err != nil {
+			return "", false
+		}
 	}
 	switch at.Unit {
 	case event.UnitLine:

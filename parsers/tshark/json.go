@@ -165,6 +165,7 @@ func (j *jsonPackets) walk(name string, value []byte, kind jsonparser.ValueType,
 	case jsonparser.String, jsonparser.Number, jsonparser.Boolean:
 		f := j.fields[name]
 		if f == fNone {
+			j.r.left(name, value)
 			return
 		}
 		text := value
@@ -304,6 +305,9 @@ func (k *ekPackets) layer(layer string, value []byte, kind jsonparser.ValueType,
 func (k *ekPackets) walk(raw []byte, take func(field, []byte)) {
 	each(raw, func(key string, value []byte, kind jsonparser.ValueType) {
 		f := k.fields[key]
+		if f == fNone {
+			k.r.left(key, value)
+		}
 		switch {
 		case kind == jsonparser.Object:
 			k.walk(value, take)

@@ -27,6 +27,7 @@ type pdmlPackets struct {
 type bounded struct {
 	io.Reader
 	left int
+	err  error // of the input, io.EOF included
 }
 
 var errLong = errors.New("one piece of it is over 64 MiB")
@@ -37,6 +38,9 @@ func (b *bounded) Read(p []byte) (int, error) {
 	}
 	n, err := b.Reader.Read(p[:min(len(p), b.left)])
 	b.left -= n
+	if err != nil {
+		b.err = err
+	}
 	return n, err
 }
 
@@ -83,19 +87,17 @@ func (x *pdmlPackets) next(p *packet) (event.Address, error) {
 	}
 }
 
-// end turns a defect of the document into its end.
+// end turns a defect of the document into its end; an error of the input stays one.
 func (x *pdmlPackets) end(at event.Address, err error) error {
-	var syntax *xml.SyntaxError
-	switch {
-	case errors.Is(err, io.EOF) && x.n == 0, err == io.EOF && x.depth == 0:
-		return io.EOF
-	case errors.As(err, &syntax), errors.Is(err, errLong), errors.Is(err, io.ErrUnexpectedEOF), err == io.EOF:
-		why := fmt.Sprintf("the document cannot be read from here on: %v: it is skipped", err)
-		x.r.stats.Flaw(at, why)
-		x.r.hole(at, "the export is broken: what followed is not known")
+	if x.in.err != nil && x.in.err != io.EOF {
+		return x.in.err
+	}
+	if err == io.EOF && x.depth == 0 {
 		return io.EOF
 	}
-	return err
+	x.r.stats.Flaw(at, fmt.Sprintf("the document cannot be read from here on: %v: it is skipped", err))
+	x.r.hole(at, "the export is broken: what followed is not known")
+	return io.EOF
 }
 
 // packet reads up to the end of one packet.

@@ -53,6 +53,13 @@ func (r *reader) bad(at event.Address, why string) {
 	r.hole(at, "a packet could not be read")
 }
 
+// left notes a layer of which the export leaves out everything below its name.
+func (r *reader) left(name string, value []byte) {
+	if name == "filtered" && (string(value) == "http" || string(value) == "http2") {
+		r.stats.Note("the export leaves out what is below http: export with -J instead of -j, or without either")
+	}
+}
+
 func (r *reader) hole(at event.Address, why string) {
 	r.b.Gap(event.At(r.last), at, event.Sender{}, event.DirUnknown, 0, why)
 }
