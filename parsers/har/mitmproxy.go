@@ -94,9 +94,13 @@ func parseFlow(r *reader, raw []byte, e *entry) error {
 			keep(v.members(func(key string, v tnet) {
 				switch key {
 				case "peername", "address": // the second until version 6
+					var peer string
 					keep(v.items(func(i int, v tnet) {
-						if i == 0 && e.peer == "" {
-							e.peer = r.b.Shared([]byte(v.text()))
+						switch {
+						case i == 0:
+							peer = v.text()
+						case i == 1 && v.integer() > 0: // 0: the flow was made from a HAR, which names no client
+							e.peer = r.b.Shared([]byte(peer))
 						}
 					}))
 				case "id":
@@ -118,6 +122,9 @@ func parseFlow(r *reader, raw []byte, e *entry) error {
 			}
 		}
 	}))
+	if e.peer == "" {
+		e.conn = "" // made up with the client
+	}
 	switch {
 	case bad != nil:
 		return bad
