@@ -204,6 +204,9 @@ func record(path string, at event.Address) (text string, readable bool) {
 		}
 		return string(bytes.Join(lines[at.N-1:min(int(at.N)+3, len(lines))], []byte("\n"))), true
 	case event.UnitEntry:
+		if !bytes.HasPrefix(bytes.TrimSpace(content), []byte("{")) {
+			return "", false // another archive than a HAR
+		}
 		var har struct {
 			Log struct{ Entries []json.RawMessage }
 		}

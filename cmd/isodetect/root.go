@@ -13,8 +13,8 @@ const rootLong = `isodetect reads logs and traces of MCP servers over HTTP and f
 per-session isolation: what one client sent that reached, cancelled or was
 answered to another.
 
-It reads packet captures, HAR files, wire JSONL and server logs, compressed or
-not, and recognises them by their content.`
+It reads packet captures, HAR files, wire JSONL, exports and archives of other
+tools, and server logs, compressed or not, and recognises them by their content.`
 
 // exitHelp is part of every help that judges (DETECTION §5).
 const exitHelp = `Exit codes:

@@ -20,7 +20,7 @@ import (
 var Zip = source.Format{
 	Name:    "har-zip",
 	Title:   "HTTP Archive in a zip with its bodies beside it, as Playwright writes it",
-	Checked: "real",
+	Checked: "docs",
 	Carries: "as har",
 	Sniff:   sniffZip,
 	Open: func(in []*source.Input, opt source.Options) (source.Reader, error) {
