@@ -46,6 +46,29 @@ func TestEventsAreNotHeldBack(t *testing.T) {
 	p.rec.wait(t, 1, `"k":"close"`, `"by":"server"`)
 }
 
+// Bodies of other types are passed on piece by piece, too.
+func TestPiecesAreNotHeldBack(t *testing.T) {
+	next := make(chan struct{})
+	p, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		for range 3 {
+			flush(w, "{}\n")
+			<-next
+		}
+	}, Options{})
+	res, err := client(t).Get(p.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	for range 3 {
+		if _, err := io.ReadFull(res.Body, make([]byte, 3)); err != nil {
+			t.Fatal(err)
+		}
+		next <- struct{}{}
+	}
+}
+
 func TestClientLeaves(t *testing.T) {
 	gone := make(chan struct{})
 	p, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
