@@ -303,6 +303,7 @@ func TestHostileArchives(t *testing.T) {
 	f(Mitmproxy, []byte("9999999999999:x}"), "no dump of flows")
 	f(Mitmproxy, []byte("-1:x}"), "no dump of flows")
 	f(Mitmproxy, []byte("12:4:type;9:http,}"), "no tnetstring")
+	f(Mitmproxy, []byte("15:4:type;99:http,}"), "no tnetstring")
 	f(Mitmproxy, []byte("5:1:a;}}5:1:a;}}"), "no tnetstring")
 	f(Mitmproxy, append(asFlows(sessions()), "50:4:type;"...), "cut")
 	f(Mitmproxy, append(asFlows(sessions()), "junk"...), "no dump of flows")

@@ -121,6 +121,15 @@ func TestShapes(t *testing.T) {
 	// an answer that is not there is no answer that was never given
 	f(jsonOf("{"+frame1+","+post+"}"), "closed", "by=unknown bytes=-1", "streams that were still open")
 	f(jsonOf("{"+frame2+","+answer("x")+"}"), "whose request is not in the export")
+	// an answer goes to the request whose frame it names, though an earlier one waits
+	three := strings.Replace(frame1, `"frame.number":"1"`, `"frame.number":"3"`, 1)
+	f(jsonOf("{"+frame1+","+post+"}", "{"+three+","+post+"}", "{"+frame2+","+strings.Replace(answer(`data: {\"jsonrpc\":\"2.0\",\"id\":7,\"result\":{}}\n\n`), `_in":"1"`, `_in":"3"`, 1)+"}"),
+		"message x2 frame 2@")
+	// a head without its lines is one whose fields are not known
+	headless := strings.Join(read(t, JSON, jsonOf("{"+frame1+`,"http":{"http.request.method":"GET","http.request.uri":"/mcp"}}`, "{"+frame2+`,"http":{"http.response.code":"200"}}`)), "\n")
+	if strings.Contains(headless, `asked="-"`) || strings.Contains(headless, `answered="-"`) {
+		t.Errorf("a header that is not in the export is taken for absent:\n%s", headless)
+	}
 	// what the dissector has missed, and what the capture has cut
 	f(jsonOf("{"+frame1+","+post+"}", `{"frame":{"frame.len":"100","frame.cap_len":"50"}}`), "only the beginning of a packet")
 	f(jsonOf("{"+frame1+","+post+"}", `{"tcp":{"tcp.stream":"0","x":{"tcp.analysis.lost_segment":""}}}`), "missed bytes")
