@@ -8,6 +8,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/http/httputil"
 	"sort"
 	"strings"
@@ -209,4 +210,59 @@ func TestAbsoluteTarget(t *testing.T) {
 		t.Errorf("upstream saw %q", body)
 	}
 	p.rec.wait(t, 1, `"k":"req"`, `"url":"`+s.URL+`/x?y"`)
+}
+
+// Every client connection has one connection of its own to the server, over which
+// all its requests go, and which ends with it.
+func TestConnections(t *testing.T) {
+	addrs, ended := make(chan string, 8), make(chan string, 8)
+	s := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { addrs <- r.RemoteAddr }))
+	s.Config.ConnState = func(c net.Conn, state http.ConnState) {
+		if state == http.StateClosed {
+			ended <- c.RemoteAddr().String()
+		}
+	}
+	s.Start()
+	t.Cleanup(s.Close)
+	p := behind(t, s.URL, Options{})
+	a, b := client(t), client(t)
+	var seen []string
+	for _, c := range []*http.Client{a, b, a, b} {
+		res, err := c.Get(p.url)
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.Copy(io.Discard, res.Body)
+		res.Body.Close()
+		seen = append(seen, <-addrs)
+	}
+	if seen[0] == seen[1] || seen[0] != seen[2] || seen[1] != seen[3] {
+		t.Errorf("the server saw connections %q, want two in turns", seen)
+	}
+	a.CloseIdleConnections()
+	if gone := <-ended; gone != seen[0] {
+		t.Errorf("connection %s ended, want %s, that of the client that left", gone, seen[0])
+	}
+}
+
+// Clients may speak HTTP/2 without TLS; one that resets its stream has left.
+func TestHTTP2(t *testing.T) {
+	p, _ := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		flush(w, "data: {\"a\":1}\n\n")
+		<-r.Context().Done()
+	}, Options{})
+	tr := &http.Transport{Protocols: new(http.Protocols)}
+	tr.Protocols.SetUnencryptedHTTP2(true)
+	t.Cleanup(tr.CloseIdleConnections)
+	res, err := (&http.Client{Transport: tr}).Get(p.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.rec.wait(t, 1, `"k":"sse"`)
+	res.Body.Close()
+	p.rec.wait(t, 1, `"k":"close"`, `"by":"client"`)
+	if res.ProtoMajor != 2 {
+		t.Errorf("answered in %s", res.Proto)
+	}
 }
