@@ -148,13 +148,14 @@ func spoolHAR(r *reader, size int64) (source.RandomReader, int64, error) {
 	return spooled(func(w io.Writer) error { return f.copy(w, m, 0) })
 }
 
-// spooled fills a temporary file that is gone after Close.
+// spooled fills a temporary file, which nobody finds and which is gone after Close.
 func spooled(fill func(io.Writer) error) (source.RandomReader, int64, error) {
 	f, err := os.CreateTemp("", "isodetect-*")
 	if err != nil {
 		return nil, 0, fmt.Errorf("cannot spool the input: %w", err)
 	}
-	s := &spool{f}
+	s := &spool{File: f}
+	s.gone = os.Remove(f.Name()) == nil // not on Windows, where Close does it
 	if err := fill(f); err != nil {
 		s.Close()
 		return nil, 0, err
@@ -167,11 +168,17 @@ func spooled(fill func(io.Writer) error) (source.RandomReader, int64, error) {
 	return s, n, nil
 }
 
-type spool struct{ *os.File }
+// spool is a temporary file.
+type spool struct {
+	*os.File
+	gone bool // its name is removed already
+}
 
 func (s *spool) Close() error {
 	err := s.File.Close()
-	os.Remove(s.Name())
+	if !s.gone {
+		os.Remove(s.Name())
+	}
 	return err
 }
 
