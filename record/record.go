@@ -152,7 +152,7 @@ func (r *Recorder) rewrite(p *httputil.ProxyRequest) {
 // that is not: a name, sent on its way to a server on this machine. A page that had its
 // name resolve to 127.0.0.1 must be refused by the server as it would be without a recorder.
 func (r *Recorder) ownHost(host string) bool {
-	if !loopback(r.opt.Upstream.Hostname()) {
+	if !Loopback(r.opt.Upstream.Hostname()) {
 		return true
 	}
 	name := host
@@ -163,7 +163,8 @@ func (r *Recorder) ownHost(host string) bool {
 	return err == nil || strings.EqualFold(name, "localhost")
 }
 
-func loopback(host string) bool {
+// Loopback reports whether a host is this machine by its address or as localhost.
+func Loopback(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return err == nil && a.IsLoopback() || strings.EqualFold(host, "localhost")
 }

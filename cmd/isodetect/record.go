@@ -50,6 +50,9 @@ listen or write.`,
 				return fmt.Errorf("cannot listen on %q: %w", listen, err)
 			}
 			defer ln.Close()
+			if _, port, err := net.SplitHostPort(ln.Addr().String()); err == nil && record.Loopback(u.Hostname()) && u.Port() == port {
+				return fmt.Errorf("cannot use --upstream %s: it is the address that is listened on", u)
+			}
 			w, done, err := recordingFile(out, force, c.OutOrStdout())
 			if err != nil {
 				return err
