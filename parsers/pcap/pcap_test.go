@@ -254,7 +254,7 @@ func TestSections(t *testing.T) {
 	file = append(file, b.Encode(rec.Packets[half:])...)
 	got := read(t, file)
 	expect(t, got.lines, talked)
-	if n := strings.Join(got.in[0].Stats.Notes, ""); !strings.Contains(n, "TLS secrets") {
+	if n := strings.Join(got.in[0].Stats.Notes, ""); !strings.Contains(n, "holds no TLS secret") {
 		t.Errorf("the secrets block is not noted: %q", n)
 	}
 	if last := got.events[len(got.events)-1]; last.At.N != int64(len(rec.Packets)-2) {

@@ -390,6 +390,17 @@ func (c *conn) jump(i int, to uint32) {
 
 // release gives back what is kept.
 func (c *conn) release() {
+	if c.tls != nil {
+		c.dropCipher(&c.tls.half[0])
+		c.dropCipher(&c.tls.half[1])
+		c.tls = nil
+	}
+	if c.h2 != nil {
+		c.h2.dir[0].table.release(c.a)
+		c.h2.dir[1].table.release(c.a)
+		c.a.h2s--
+		c.h2 = nil
+	}
 	for i := range c.half {
 		h := &c.half[i]
 		c.a.ahead -= h.held

@@ -1,0 +1,80 @@
+package pcap
+
+import (
+	"fmt"
+
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/keylog"
+)
+
+// This file holds where TLS secrets come from, and counts what they opened.
+
+// keyring is the secrets of one recording.
+type keyring struct {
+	file     *keylog.Log // of --tls-keylog
+	embedded keylog.Log  // of the captures
+}
+
+func (k *keyring) none() bool { return k.file.Len() == 0 && k.embedded.Len() == 0 }
+
+// find returns the secrets of a connection and where they stand.
+func (k *keyring) find(r keylog.Random) (*keylog.Secrets, string) {
+	if s := k.file.Find(r); s != nil {
+		return s, "the key log"
+	}
+	if s := k.embedded.Find(r); s != nil {
+		return s, "the secrets in the capture"
+	}
+	return nil, ""
+}
+
+// fate of TLS connections of one input.
+type tlsFate struct {
+	src int32
+	why string
+	n   int
+}
+
+const maxFates = 256
+
+// tally counts a TLS connection.
+func (a *assembler) tally(src int32, why string) {
+	for i := range a.fates {
+		if f := &a.fates[i]; f.src == src && f.why == why {
+			f.n++
+			return
+		}
+	}
+	if len(a.fates) < maxFates {
+		a.fates = append(a.fates, tlsFate{src, why, 1})
+	}
+}
+
+// noteFates tells the inputs what became of their TLS connections.
+func (a *assembler) noteFates() {
+	for _, f := range a.fates {
+		if f.n == 1 {
+			a.input(f.src).Stats.Note(fmt.Sprintf("TLS: 1 connection %s", f.why))
+			continue
+		}
+		a.input(f.src).Stats.Note(fmt.Sprintf("TLS: %d connections %s", f.n, f.why))
+	}
+	a.fates = nil
+	if a.keys.file.Full() || a.keys.embedded.Full() {
+		a.input(a.last.at.Source).Stats.Note("there are more TLS secrets than can be kept; those of later connections were left out")
+	}
+}
+
+// shade cuts a hole into the domains of a server for a packet of a connection to
+// it that cannot be read: what other connections show is then not all there is.
+func (a *assembler) shade(c *conn, i int, s *segment) {
+	dir := event.ToClient
+	if i == c.client {
+		dir = event.ToServer
+	}
+	for _, d := range a.out.domains {
+		if d.Server == c.server {
+			a.out.own(event.Event{Kind: event.Gap, Time: s.time(), At: s.at, Dir: dir, Domain: d, Note: "a connection to this server is not readable"})
+		}
+	}
+}
