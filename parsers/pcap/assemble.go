@@ -42,6 +42,7 @@ type assembler struct {
 	h2s        int  // connections that carry HTTP/2
 	tables     int  // bytes of their tables beyond the usual size
 	keys       *keyring
+	resumption resumption
 	fates      []tlsFate
 	room       []byte   // a decrypted record
 	rooms      [][]byte // for unfinished records
@@ -167,6 +168,7 @@ func (a *assembler) finish(c *conn, by event.By, loss event.Loss) {
 		c.flush()
 		c.closeAll(a.last, by, loss)
 	}
+	c.finishTLS()
 	c.retire(kindClosed)
 }
 

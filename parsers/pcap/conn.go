@@ -164,16 +164,22 @@ func (c *conn) retire(k kind) {
 
 // ended is called when the FIN of half i is in order.
 func (c *conn) ended(i int, at spot) {
-	if c.kind == kindHTTP {
-		if i == c.client {
-			c.clientLeft(at, false)
-		} else {
-			c.serverLeft(at, false)
-		}
-	}
+	c.leaves(i, at)
 	if c.half[1-i].ended {
 		c.closeAll(at, event.ByServer, 0)
+		c.finishTLS()
 		c.retire(kindClosed)
+	}
+}
+
+// leaves is called where half i has said all.
+func (c *conn) leaves(i int, at spot) {
+	switch {
+	case c.kind != kindHTTP:
+	case i == c.client:
+		c.clientLeft(at, false)
+	default:
+		c.serverLeft(at, false)
 	}
 }
 
@@ -190,6 +196,7 @@ func (c *conn) reset(i int, s *segment) {
 			c.serverLeft(s.spot, true)
 		}
 	}
+	c.finishTLS()
 	c.retire(kindClosed)
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/keylog"
 	"github.com/isodetect/isodetect/parsers/pcap/pcaptest"
 	"github.com/isodetect/isodetect/parsers/source"
 )
@@ -40,11 +41,17 @@ type result struct {
 
 func read(t testing.TB, files ...[]byte) result {
 	t.Helper()
+	return readWith(t, nil, files...)
+}
+
+// readWith reads with a key log.
+func readWith(t testing.TB, keys *keylog.Log, files ...[]byte) result {
+	t.Helper()
 	var res result
 	for i, f := range files {
 		res.in = append(res.in, &source.Input{Path: fmt.Sprintf("%d.pcap", i), Index: int32(i), Opener: inMemory(f)})
 	}
-	r, err := Format.Open(res.in, source.Options{})
+	r, err := Format.Open(res.in, source.Options{TLSKeys: keys})
 	if err != nil {
 		t.Fatalf("cannot open: %v", err)
 	}

@@ -18,6 +18,7 @@ import (
 // Types of records (RFC 8446 §5.1).
 const (
 	recordChange    = 20
+	recordAlert     = 21
 	recordHandshake = 22
 	recordData      = 23
 
@@ -26,7 +27,7 @@ const (
 	minRecord  = recordHead + 1 + 16    // the smallest protected one
 	roomOfOpen = recordHead + maxCipher // of a decrypted record
 	maxDoubt   = 2048                   // records that a hole may have swallowed and that are tried
-	maxFailed  = 8                      // records in a row that do not decrypt
+	maxFailed  = 16                     // records in a row that do not decrypt
 	credit     = 64                     // bytes of trial decryption per byte of the connection
 	firstTrial = 1 << 20                // bytes of trial decryption to begin with
 )
@@ -42,6 +43,7 @@ type tlsConn struct {
 	v13     bool
 	early   bool // the client announced early data
 	opened  bool // a record was decrypted
+	sealed  int  // protected records that were seen
 	half    [2]tlsHalf
 }
 
@@ -257,6 +259,7 @@ func (c *conn) record(i int, rec []byte, pc *piece) {
 		}
 		return
 	}
+	t.sealed++
 	if plain, kind, ok := c.openRecord(i, rec); ok {
 		c.content(i, kind, plain, pc)
 		return
@@ -265,12 +268,13 @@ func (c *conn) record(i int, rec []byte, pc *piece) {
 	case t.v13 && !h.on && i == c.client && t.early:
 		c.earlyData(i, len(rec), pc.spot)
 		return
-	case t.v13 && !h.on && h.handshake == nil:
-		return // of the handshake, whose secret the log does not hold
 	}
 	if h.failed++; h.failed > maxFailed || h.credit <= 0 {
-		c.giveUpTLS("its secrets do not fit", i, nil, pc.spot)
+		c.giveUpTLS(wrongKeys, i, nil, pc.spot)
 		return
+	}
+	if t.v13 && !h.on && h.handshake == nil {
+		return // most likely of the handshake, whose secret the log does not hold
 	}
 	h.doubt = min(h.doubt+1, maxDoubt)
 	c.missing(i, len(rec), false, pc.spot, 0, "a TLS record does not decrypt")
@@ -341,6 +345,8 @@ func (c *conn) content(i int, kind byte, plain []byte, pc *piece) {
 	switch {
 	case kind == recordHandshake && t.v13 && !t.half[i].on:
 		c.handshakeData(i, plain, pc.spot)
+	case kind == recordAlert && len(plain) == 2 && (plain[1] == closeNotify || plain[0] == fatal):
+		c.leaves(i, pc.spot)
 	case kind == recordData && len(plain) > 0:
 		if c.kind == kindUnknown && t.alpn == "h2" {
 			c.beginH2(c.client, pc.spot)
@@ -349,13 +355,23 @@ func (c *conn) content(i int, kind byte, plain []byte, pc *piece) {
 	}
 }
 
-const badHandshake = "its handshake is not in the capture, or not whole"
+// Alerts that end a direction (RFC 8446 §6).
+const (
+	closeNotify = 0
+	fatal       = 2
+)
+
+// Why a connection cannot be read.
+const (
+	wrongKeys    = "its secrets do not fit"
+	badHandshake = "its handshake is not in the capture, or not whole"
+)
 
 // handshakeData reads handshake messages of half i until the keys are known.
 func (c *conn) handshakeData(i int, data []byte, at spot) {
 	t := c.tls
 	h := &t.half[i]
-	if t.ready && (!t.v13 || i == c.client || t.alpn != "") {
+	if t.ready && (i == c.client || t.v13 && t.alpn != "") {
 		return
 	}
 	h.hello = append(h.hello, data...)
@@ -368,14 +384,21 @@ func (c *conn) handshakeData(i int, data []byte, at spot) {
 		h.hello = rest
 	}
 	if c.tls == t && len(h.hello) > maxHandshake {
-		c.giveUpTLS(badHandshake, i, nil, at)
+		if h.hello = nil; !t.ready {
+			c.giveUpTLS(badHandshake, i, nil, at)
+		}
 	}
 }
 
 func (c *conn) helloMessage(i int, kind byte, body []byte, at spot) {
 	t := c.tls
 	switch {
-	case kind == clientHello && !t.ready, kind == serverHello && !t.ready, kind == encryptedExtensions && t.ready:
+	case kind == newTicket && t.ready && !t.v13:
+		if ticket := readTicket(body); len(ticket) > 0 {
+			c.a.resumption.keep(ticket, t)
+		}
+		return
+	case kind == clientHello && !t.ready, kind == serverHello && !t.ready, kind == encryptedExtensions && t.ready && t.v13:
 	default:
 		return
 	}
@@ -387,7 +410,11 @@ func (c *conn) helloMessage(i int, kind byte, body []byte, at spot) {
 		}
 	case kind == clientHello:
 		c.client, t.random, t.early = i, hi.random, hi.early
-		if t.secrets, t.source = c.a.keys.find(hi.random); t.secrets == nil {
+		t.secrets, t.source = c.a.keys.find(hi.random)
+		if t.secrets == nil { // TLS 1.2 logs a secret once, also where a session is resumed
+			t.secrets, t.source = c.a.resumption.find(hi.ticket, hi.session)
+		}
+		if t.secrets == nil {
 			c.giveUpTLS("no secrets are given for them", i, nil, at)
 		}
 	case kind == encryptedExtensions:
@@ -399,6 +426,9 @@ func (c *conn) helloMessage(i int, kind byte, body []byte, at spot) {
 		if why := t.agree(&hi, c.client); why != "" {
 			c.giveUpTLS(why, i, nil, at)
 			return
+		}
+		if !t.v13 {
+			c.a.resumption.keep(hi.session, t)
 		}
 		c.half[0].msg.lost, c.half[1].msg.lost = false, false // all that the two said is in view
 	}
@@ -447,6 +477,13 @@ func (h *tlsHalf) keys13(s suite, handshake, app []byte) (err error) {
 	h.secret = app
 	h.app, err = seal13(s, app)
 	return err
+}
+
+// finishTLS tells of a connection that ended before anything of it was decrypted.
+func (c *conn) finishTLS() {
+	if t := c.tls; t != nil && !t.opened && t.sealed > 0 {
+		c.giveUpTLS(wrongKeys, -1, nil, c.a.last)
+	}
 }
 
 // giveUpTLS ends the reading of a connection; first is what half i showed, if

@@ -1,6 +1,7 @@
 package pcap
 
 import (
+	"crypto/sha256"
 	"fmt"
 
 	"github.com/isodetect/isodetect/event"
@@ -24,6 +25,47 @@ func (k *keyring) find(r keylog.Random) (*keylog.Secrets, string) {
 	}
 	if s := k.embedded.Find(r); s != nil {
 		return s, "the secrets in the capture"
+	}
+	return nil, ""
+}
+
+// resumption remembers the secrets of TLS 1.2 sessions by what resumes them.
+type resumption struct {
+	known map[[sha256.Size]byte]*tlsSession
+	order [][sha256.Size]byte // oldest first
+}
+
+type tlsSession struct {
+	secrets *keylog.Secrets
+	source  string
+}
+
+const maxSessions = 1 << 14
+
+func (r *resumption) keep(name []byte, t *tlsConn) {
+	if len(name) == 0 {
+		return
+	}
+	key := sha256.Sum256(name)
+	if r.known[key] == nil {
+		if r.known == nil {
+			r.known = map[[sha256.Size]byte]*tlsSession{}
+		}
+		if len(r.order) >= maxSessions {
+			delete(r.known, r.order[0])
+			r.order = r.order[1:]
+		}
+		r.order = append(r.order, key)
+	}
+	r.known[key] = &tlsSession{t.secrets, t.source}
+}
+
+// find returns the secrets of the first name that is known.
+func (r *resumption) find(names ...[]byte) (*keylog.Secrets, string) {
+	for _, n := range names {
+		if s := r.known[sha256.Sum256(n)]; s != nil && len(n) > 0 {
+			return s.secrets, s.source
+		}
 	}
 	return nil, ""
 }

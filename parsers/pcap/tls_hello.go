@@ -12,9 +12,11 @@ import (
 const (
 	clientHello         = 1
 	serverHello         = 2
+	newTicket           = 4
 	encryptedExtensions = 8
 
 	extALPN     = 16
+	extTicket   = 35
 	extEarly    = 42
 	extVersions = 43
 
@@ -34,6 +36,8 @@ type hello struct {
 	version uint16 // negotiated
 	alpn    string // chosen by the server
 	early   bool   // the client announces early data
+	session []byte // by which TLS 1.2 may resume; they point into the message
+	ticket  []byte
 }
 
 // handshakeMessage cuts the first message off b; ok is false while it is not whole.
@@ -54,7 +58,7 @@ func readHello(kind byte, body []byte) (h hello, ok bool) {
 		if !s.ReadUint16(&h.version) || !s.ReadBytes(&random, len(h.random)) || !s.ReadUint8LengthPrefixed(&id) {
 			return h, false
 		}
-		h.random = keylog.Random(random)
+		h.random, h.session = keylog.Random(random), id
 		if kind == clientHello {
 			ok = s.ReadUint16LengthPrefixed(&list) && s.ReadUint8LengthPrefixed(&list)
 		} else {
@@ -79,10 +83,22 @@ func readHello(kind byte, body []byte) (h hello, ok bool) {
 	return h, true
 }
 
+// readTicket returns the ticket of a NewSessionTicket of TLS 1.2 (RFC 5077 §3.3).
+func readTicket(body []byte) []byte {
+	s := cryptobyte.String(body)
+	var ticket cryptobyte.String
+	if !s.Skip(4) || !s.ReadUint16LengthPrefixed(&ticket) {
+		return nil
+	}
+	return ticket
+}
+
 func (h *hello) extension(kind byte, ext uint16, data cryptobyte.String) {
 	switch {
 	case ext == extEarly && kind == clientHello:
 		h.early = true
+	case ext == extTicket && kind == clientHello:
+		h.ticket = data
 	case ext == extVersions && kind == serverHello:
 		data.ReadUint16(&h.version)
 	case ext == extALPN && kind != clientHello:
