@@ -76,7 +76,7 @@ func (c *conn) upgradeH2(p *pending, at spot) {
 // those of a connection that began before the capture, or settings that a server
 // sends first.
 func (c *conn) meetsH2(i int, data []byte, at spot) bool {
-	if len(data) < frameHead || !framesAt(data) {
+	if ok, _ := framesAt(data); !ok || len(data) < frameHead {
 		return false
 	}
 	m := &c.half[i].msg
@@ -159,9 +159,9 @@ func (c *conn) headerBlock(i int, stream uint32, block []byte, cut bool, at spot
 	case d.blockPush || stream%2 == 0: // a push: not of MCP
 		return
 	case i == c.client:
-		c.requestFields(stream, b, at)
+		c.requestFields(stream, b, d.blockLoss, at)
 	default:
-		c.responseFields(stream, b, at)
+		c.responseFields(stream, b, d.blockLoss, at)
 	}
 	if c.h2 != nil && d.blockEnds {
 		c.endStream(i, stream, at)
@@ -169,7 +169,7 @@ func (c *conn) headerBlock(i int, stream uint32, block []byte, cut bool, at spot
 }
 
 // requestFields opens the exchange of a stream.
-func (c *conn) requestFields(stream uint32, b *fieldBlock, at spot) {
+func (c *conn) requestFields(stream uint32, b *fieldBlock, loss event.Loss, at spot) {
 	h := c.h2
 	if c.findStream(stream) != nil || stream <= h.last {
 		return // a trailer
@@ -185,7 +185,7 @@ func (c *conn) requestFields(stream uint32, b *fieldBlock, at spot) {
 		c.flaw(at, "more streams are open than can be kept; the oldest is not followed further")
 		c.close(c.open[0], at, event.ByUnknown, event.LossResponseBody)
 	}
-	r := exchange.Request{Method: b.method, Target: b.path, Header: b.fields}
+	r := exchange.Request{Method: b.method, Target: b.path, Header: b.fields, Loss: loss}
 	if b.unknown {
 		r.Loss |= event.LossHeaders
 	}
@@ -199,7 +199,7 @@ func (c *conn) requestFields(stream uint32, b *fieldBlock, at spot) {
 }
 
 // responseFields takes the head of a response, an interim one, or a trailer.
-func (c *conn) responseFields(stream uint32, b *fieldBlock, at spot) {
+func (c *conn) responseFields(stream uint32, b *fieldBlock, loss event.Loss, at spot) {
 	p := c.answering(stream, at)
 	switch {
 	case p == nil || p.answerDone:
@@ -210,7 +210,7 @@ func (c *conn) responseFields(stream uint32, b *fieldBlock, at spot) {
 		return
 	}
 	p.answered = true
-	loss := p.loss & event.LossSnap
+	loss |= p.loss & event.LossSnap
 	if b.unknown {
 		loss |= event.LossHeaders
 	}

@@ -1,6 +1,7 @@
 package pcap
 
 import (
+	"bytes"
 	"encoding/binary"
 
 	"github.com/isodetect/isodetect/event"
@@ -49,6 +50,7 @@ type h2Dir struct {
 	blockEnds bool // it ends its stream
 	blockPush bool // it is the request of a push
 	blockLost bool // a part of it is missing
+	blockLoss event.Loss
 
 	table headerTable
 }
@@ -97,42 +99,77 @@ func usual(b []byte) bool {
 }
 
 // framesAt reports whether b begins with frames: their chain must end where b
-// ends, or be of several frames, the last of which may be cut.
-func framesAt(b []byte) bool {
+// ends, or be of several frames, the last of which may be cut. more says that b
+// is too short to tell.
+func framesAt(b []byte) (ok, more bool) {
 	for n := 0; ; n++ {
 		if len(b) == 0 || n == 4 {
-			return n > 0
+			return n > 0, false
 		}
 		if len(b) < frameHead {
-			return n > 1
+			return n > 1, true
 		}
-		if !usual(b) {
-			return false
+		if b[0] > usualFrame>>16 || !usual(b) {
+			return false, false
 		}
 		end := frameHead + frameOf(b).size
 		if end > len(b) {
-			return n > 0
+			return n > 0, true
 		}
 		b = b[end:]
 	}
 }
 
-// border finds where a frame begins in what stands behind a hole; -1 = nowhere.
-func (h *h2Conn) border(c *conn, b []byte) int {
-	for at := 0; at+frameHead <= len(b); at++ {
-		if b[at] > usualFrame>>16 || !usual(b[at:]) {
+// border finds where a frame begins in what stands behind a hole. Where none does,
+// it returns the first place where one may when more has come.
+func (c *conn) border(b []byte) (at int, found bool) {
+	first := -1
+	for at := range b {
+		ok, more := framesAt(b[at:])
+		if ok {
+			return at, true
+		}
+		if !more {
 			continue
 		}
-		if framesAt(b[at:]) {
-			return at
+		if len(b)-at >= frameHead {
+			// The end of a large frame is far: data of a stream that is open is believed.
+			if f := frameOf(b[at:]); f.kind == frameData && c.findStream(f.stream) != nil {
+				return at, true
+			}
 		}
-		// The end of a large frame is not in view: its stream must be one that is open.
-		f := frameOf(b[at:])
-		if at == 0 && f.kind == frameData && f.size > len(b) && c.findStream(f.stream) != nil {
-			return at
+		if first < 0 {
+			first = at
 		}
 	}
-	return -1
+	if first < 0 {
+		first = len(b)
+	}
+	return first, false
+}
+
+// searchFrame looks for a frame behind a hole and returns what begins with it. What
+// may become one is kept.
+func (c *conn) searchFrame(i int, data []byte, at spot) (rest []byte) {
+	m := &c.half[i].msg
+	if !c.keep(m, data) {
+		c.dropText(m)
+		c.unread(i, at)
+		return nil
+	}
+	from, found := c.border(m.buf)
+	if !found && len(m.buf)-from > maxHead {
+		from = len(m.buf) // no border comes of it
+	}
+	rest = bytes.Clone(m.buf[from:])
+	c.dropText(m)
+	if found {
+		c.h2.dir[i].lost = false
+		return rest
+	}
+	c.keep(m, rest)
+	c.unread(i, at)
+	return nil
 }
 
 // feedH2 takes the next bytes of half i.
@@ -150,13 +187,7 @@ func (c *conn) feedH2(i int, data []byte, at spot) {
 			d.prefix++
 			data = data[1:]
 		case d.lost:
-			n := h.border(c, data)
-			if n < 0 {
-				c.unread(i, at)
-				return
-			}
-			d.lost = false
-			data = data[n:]
+			data = c.searchFrame(i, data, at)
 		case d.have < frameHead:
 			n := copy(d.head[d.have:], data)
 			data = data[n:]
@@ -235,8 +266,7 @@ func (c *conn) endFrame(i int, at spot) {
 			c.endStream(i, d.stream, at)
 		}
 	case frameHeaders, framePush:
-		d.inside, d.blockEnds, d.blockPush = d.stream, d.kind == frameHeaders && d.flags&flagEndStream != 0, d.kind == framePush
-		m.buf = d.fragment(m.buf)
+		d.beginBlock(m)
 		if d.flags&flagEndHeaders != 0 {
 			c.endBlock(i, at)
 		}
@@ -257,6 +287,13 @@ func (c *conn) endFrame(i int, at spot) {
 		}
 		c.dropText(m)
 	}
+}
+
+// beginBlock takes the payload of a frame that begins a header block.
+func (d *h2Dir) beginBlock(m *message) {
+	d.inside, d.blockPush = d.stream, d.kind == framePush
+	d.blockEnds = d.kind == frameHeaders && d.flags&flagEndStream != 0
+	m.buf = d.fragment(m.buf)
 }
 
 // fragment cuts padding, priority and the promised stream off the payload of
@@ -287,6 +324,7 @@ func (c *conn) endBlock(i int, at spot) {
 	stream, lost := d.inside, d.blockLost
 	d.inside, d.blockLost = 0, false
 	c.headerBlock(i, stream, m.buf, lost, at)
+	d.blockLoss = 0
 	if lost {
 		d.table.forget()
 	}
@@ -298,7 +336,7 @@ func (c *conn) endBlock(i int, at spot) {
 // loseBlock gives a header block up; what its fields did to the table is unknown.
 func (c *conn) loseBlock(i int) {
 	d := &c.h2.dir[i]
-	d.inside, d.blockLost = 0, false
+	d.inside, d.blockLost, d.blockLoss = 0, false, 0
 	c.dropText(&c.half[i].msg)
 	d.table.forget()
 }
@@ -308,6 +346,13 @@ func (c *conn) loseBlock(i int) {
 func (c *conn) h2Hole(i, n int, exact bool, at spot, loss event.Loss, why string) {
 	d := &c.h2.dir[i]
 	if !exact || d.lost || d.have < frameHead || n > d.left {
+		if m := &c.half[i].msg; !d.lost && d.have == frameHead && (d.kind == frameHeaders || d.kind == frameContinuation) && len(m.buf) > 0 {
+			d.blockLost, d.blockLoss = true, loss // what stands in front of the hole is read
+			if d.kind == frameHeaders {
+				d.beginBlock(m)
+			}
+			c.endBlock(i, at)
+		}
 		c.loseFrames(i, n, at, loss, why)
 		return
 	}
@@ -317,7 +362,7 @@ func (c *conn) h2Hole(i, n int, exact bool, at spot, loss event.Loss, why string
 		d.padded = false
 		c.streamHole(i, d.stream, at, loss, why)
 	case frameHeaders, framePush, frameContinuation:
-		d.blockLost = true // what stands in front of the hole is read
+		d.blockLost, d.blockLoss = true, loss // what stands in front of the hole is read
 		c.gap(at, c.dirOf(i), why, loss)
 	default:
 		c.gap(at, c.dirOf(i), why, loss)
