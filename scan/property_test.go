@@ -460,6 +460,51 @@ func damage(t *testing.T, in input, rng *rand.Rand) {
 	}
 }
 
+// Secrets of some connections only accuse nobody: what the others carried is missing.
+func TestKeysOfSomeConnectionsRaiseNoFalseAlarm(t *testing.T) {
+	n := 0
+	for _, in := range inputs(t, 400<<10, ".pcap") {
+		all := in.options(scan.Options{Paths: []string{in.path}})
+		if all.TLSKeyLog == "" {
+			continue
+		}
+		keys, err := os.ReadFile(all.TLSKeyLog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byConn := map[string]string{}
+		var conns []string
+		for l := range strings.Lines(string(keys)) {
+			if f := strings.Fields(l); len(f) == 3 {
+				if byConn[f[1]] == "" {
+					conns = append(conns, f[1])
+				}
+				byConn[f[1]] += l
+			}
+		}
+		for subset := 1; subset < 1<<len(conns)-1; subset++ {
+			some := ""
+			for i, c := range conns {
+				if subset>>i&1 == 1 {
+					some += byConn[c]
+				}
+			}
+			opt := all
+			opt.TLSKeyLog = filepath.Join(t.TempDir(), "keys.log")
+			if err := os.WriteFile(opt.TLSKeyLog, []byte(some), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range wrong(run(t, opt), in.want) {
+				t.Errorf("%s with keys of the connections %b: %s", in.path, subset, b)
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		t.Error("no recorded TLS was tried")
+	}
+}
+
 // acted returns every scenario in every format it can be compiled to.
 func acted(t *testing.T) map[string][]byte {
 	t.Helper()
