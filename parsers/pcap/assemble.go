@@ -7,6 +7,7 @@ import (
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/exchange"
+	"github.com/isodetect/isodetect/parsers/keylog"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -44,8 +45,9 @@ type assembler struct {
 	keys       *keyring
 	resumption resumption
 	fates      []tlsFate
-	room       []byte   // a decrypted record
-	rooms      [][]byte // for unfinished records
+	missed     []keylog.Random // of connections without secrets
+	room       []byte          // a decrypted record
+	rooms      [][]byte        // for unfinished records
 	block      fieldBlock
 	servers    map[serverKey]string
 	dark       map[darkKey]*darkCount

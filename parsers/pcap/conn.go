@@ -146,7 +146,7 @@ func (c *conn) unreadable(note string, i int, first []byte, at spot) {
 		from, to = to, from
 	}
 	addr := from.addrPort()
-	c.client, c.dark = client, true
+	c.client, c.dark = client, note == "TLS"
 	c.server = c.a.serverName(to, note == "TLS")
 	c.a.unreadable(note, at, c.server, connName(addr, c.n), addr.Addr().String())
 	c.retire(kindOther)

@@ -60,7 +60,11 @@ func (c *conn) upgradeH2(p *pending, at spot) {
 	if !p.asked {
 		c.giveBody(p, at, event.LossRequestBody)
 	}
-	c.open = append(c.open[:0], p)
+	for _, other := range slices.Clone(c.open) {
+		if other != p {
+			c.close(other, at, event.ByUnknown, event.LossResponseBody)
+		}
+	}
 	c.req, c.resp = nil, nil
 	p.stream = 1
 	for i := range c.half {

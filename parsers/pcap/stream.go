@@ -391,8 +391,10 @@ func (c *conn) jump(i int, to uint32) {
 // release gives back what is kept.
 func (c *conn) release() {
 	if c.tls != nil {
-		c.dropCipher(&c.tls.half[0])
-		c.dropCipher(&c.tls.half[1])
+		for i := range c.tls.half {
+			c.dropCipher(&c.tls.half[i])
+			c.setHello(&c.tls.half[i], nil)
+		}
 		c.tls = nil
 	}
 	if c.h2 != nil {

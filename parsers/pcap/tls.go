@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"fmt"
+	"slices"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/keylog"
@@ -245,7 +246,9 @@ func (c *conn) record(i int, rec []byte, pc *piece) {
 	case t.v13 && kind == recordChange:
 		return // for middleboxes only (RFC 8446 §D.4)
 	case kind == recordChange && !h.on:
-		h.on = h.app != nil
+		if h.on = h.app != nil; h.on {
+			c.setHello(h, nil)
+		}
 		return
 	case !t.ready && kind == recordData && t.early:
 		c.earlyData(i, len(rec), pc.spot)
@@ -295,8 +298,9 @@ func (c *conn) openRecord(i int, rec []byte) (plain []byte, kind byte, ok bool) 
 	if c.a.room == nil {
 		c.a.room = make([]byte, 0, roomOfOpen)
 	}
+	least := h.credit - max(h.credit/4, len(rec)) // one record must not use up what others need
 	try := func(k *seal, from uint64) bool {
-		for n := uint64(0); k != nil && n <= uint64(h.doubt) && h.credit > 0; n++ {
+		for n := uint64(0); k != nil && n <= uint64(h.doubt) && h.credit > max(least, 0); n++ {
 			h.credit -= len(rec)
 			if plain, kind, ok = k.open(c.a.room, rec, from+n); ok {
 				k.seq = from + n + 1
@@ -308,7 +312,11 @@ func (c *conn) openRecord(i int, rec []byte) (plain []byte, kind byte, ok bool) 
 	switch {
 	case !h.on && h.handshake != nil && try(h.handshake, h.handshake.seq):
 	case h.app != nil && try(h.app, h.app.seq):
-		h.on, h.handshake, h.hello = true, nil, nil
+		if !h.on && h.app.seq == 1 && c.kind == kindUnknown {
+			c.half[i].msg.lost = false // what is missing was of the handshake
+		}
+		h.on, h.handshake = true, nil
+		c.setHello(h, nil)
 	case h.on && t.v13 && h.successor(t.suite) && try(h.next, 0):
 		h.app, h.secret, h.next, h.nextRoot = h.next, h.nextRoot, nil, nil
 	default:
@@ -374,20 +382,30 @@ func (c *conn) handshakeData(i int, data []byte, at spot) {
 	if t.ready && (i == c.client || t.v13 && t.alpn != "") {
 		return
 	}
-	h.hello = append(h.hello, data...)
+	text := slices.Concat(h.hello, data)
 	for c.tls == t {
-		kind, body, rest, ok := handshakeMessage(h.hello)
+		kind, body, rest, ok := handshakeMessage(text)
 		if !ok {
 			break
 		}
 		c.helloMessage(i, kind, body, at)
-		h.hello = rest
+		text = rest
 	}
-	if c.tls == t && len(h.hello) > maxHandshake {
-		if h.hello = nil; !t.ready {
+	switch {
+	case c.tls != t:
+	case len(text) <= maxHandshake && c.a.texts+len(text) <= maxTexts:
+		c.setHello(h, bytes.Clone(text))
+	default:
+		if c.setHello(h, nil); !t.ready {
 			c.giveUpTLS(badHandshake, i, nil, at)
 		}
 	}
+}
+
+// setHello keeps what has come of an unfinished handshake message.
+func (c *conn) setHello(h *tlsHalf, b []byte) {
+	c.a.texts += len(b) - len(h.hello)
+	h.hello = b
 }
 
 func (c *conn) helloMessage(i int, kind byte, body []byte, at spot) {
@@ -415,6 +433,9 @@ func (c *conn) helloMessage(i int, kind byte, body []byte, at spot) {
 			t.secrets, t.source = c.a.resumption.find(hi.ticket, hi.session)
 		}
 		if t.secrets == nil {
+			if len(c.a.missed) < maxMissed {
+				c.a.missed = append(c.a.missed, hi.random)
+			}
 			c.giveUpTLS("no secrets are given for them", i, nil, at)
 		}
 	case kind == encryptedExtensions:

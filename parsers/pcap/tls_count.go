@@ -77,7 +77,10 @@ type tlsFate struct {
 	n   int
 }
 
-const maxFates = 256
+const (
+	maxFates  = 256
+	maxMissed = 1 << 12 // connections without secrets that are remembered
+)
 
 // tally counts a TLS connection.
 func (a *assembler) tally(src int32, why string) {
@@ -102,6 +105,15 @@ func (a *assembler) noteFates() {
 		a.input(f.src).Stats.Note(fmt.Sprintf("TLS: %d connections %s", f.n, f.why))
 	}
 	a.fates = nil
+	late := 0
+	for _, r := range a.missed {
+		if s, _ := a.keys.find(r); s != nil {
+			late++
+		}
+	}
+	if a.missed = nil; late > 0 {
+		a.input(a.last.at.Source).Stats.Note(fmt.Sprintf("TLS: secrets stand behind the packets that need them (%d of the connections); put them in front with editcap --inject-secrets tls,FILE", late))
+	}
 	if a.keys.file.Full() || a.keys.embedded.Full() {
 		a.input(a.last.at.Source).Stats.Note("there are more TLS secrets than can be kept; those of later connections were left out")
 	}

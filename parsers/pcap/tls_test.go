@@ -115,6 +115,18 @@ func TestLiveSecretsBlock(t *testing.T) {
 	}
 }
 
+// Secrets behind the packets cannot be used any more, and are named.
+func TestLateSecretsBlock(t *testing.T) {
+	w, keys := talkTLS(t, func(_, _ *tls.Config) {})
+	ng := pcaptest.File{Link: pcaptest.Ethernet, NG: true}
+	o := binary.LittleEndian
+	file := append(ng.Encode(w.packets(0)), ng.Block(10, append(o.AppendUint32(o.AppendUint32(nil, 0x544c534b), uint32(len(keys))), keys...))...)
+	got := readWith(t, logOf(t, otherKey), file)
+	if notes := strings.Join(got.in[0].Stats.Notes, "\n"); !strings.Contains(notes, "TLS: secrets stand behind the packets that need them (1 of the connections)") {
+		t.Errorf("notes %q", notes)
+	}
+}
+
 var otherKey = "CLIENT_RANDOM " + strings.Repeat("ab", 32) + " " + strings.Repeat("cd", 48) + "\n"
 
 // What cannot be decrypted is said, with the reason, and makes nothing up.
