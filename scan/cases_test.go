@@ -29,6 +29,7 @@ type expectation struct {
 	Must, May []string              // signals at probable or above
 	Sessions  map[string][][]string // the parties of each incident, per signal
 	Exit      []int                 // allowed exit codes, where they are certain
+	Needs     string                // what reading it takes beyond HTTP/1.1 in the clear: h2, tls
 	Args      []string
 
 	patterns *pattern.Set // read its logs by these

@@ -460,6 +460,33 @@ func damage(t *testing.T, in input, rng *rand.Rand) {
 	}
 }
 
+// HTTP/2 and TLS are read to the last event: the proxy in front, which wrote a HAR
+// of the same traffic, saw as many.
+func TestCaptureHoldsWhatItsProxySaw(t *testing.T) {
+	n := 0
+	for _, in := range inputs(t, 400<<10, ".pcap", ".pcapng") {
+		archive := filepath.Join(filepath.Dir(in.path), "capture.har")
+		if _, err := os.Stat(archive); in.want.Needs == "" || err != nil {
+			continue
+		}
+		events := func(opt scan.Options) int64 {
+			_, ins, err := scan.Run(context.Background(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ins[0].Stats.Events
+		}
+		got := events(in.options(scan.Options{Paths: []string{in.path}, CancelWindow: time.Second}))
+		if want := events(scan.Options{Paths: []string{archive}, CancelWindow: time.Second}); got != want {
+			t.Errorf("%s: %d events, the HAR gives %d", in.path, got, want)
+		}
+		n++
+	}
+	if n < 3 {
+		t.Errorf("%d captures were compared, want 3", n)
+	}
+}
+
 // Secrets of some connections only accuse nobody: what the others carried is missing.
 func TestKeysOfSomeConnectionsRaiseNoFalseAlarm(t *testing.T) {
 	n := 0
