@@ -1,7 +1,6 @@
 package pcap
 
 import (
-	"bytes"
 	"encoding/binary"
 
 	"github.com/isodetect/isodetect/event"
@@ -89,87 +88,6 @@ func (f *h2Frame) legal() bool {
 		return f.size == 4
 	}
 	return true // extensions are skipped
-}
-
-// usual is stricter than legal: no extension, no flag without a meaning, no large frame.
-func usual(b []byte) bool {
-	f := frameOf(b)
-	flags := [...]byte{flagEndStream | flagPadded, flagEndStream | flagEndHeaders | flagPadded | flagPriority, 0, 0, 1, flagEndHeaders | flagPadded, 1, 0, 0, flagEndHeaders}
-	return f.kind <= frameContinuation && f.legal() && f.flags&^flags[f.kind] == 0 && f.size <= usualFrame && b[5]&0x80 == 0
-}
-
-// framesAt reports whether b begins with frames: their chain must end where b
-// ends, or be of several frames, the last of which may be cut. more says that b
-// is too short to tell.
-func framesAt(b []byte) (ok, more bool) {
-	for n := 0; ; n++ {
-		if len(b) == 0 || n == 4 {
-			return n > 0, false
-		}
-		if len(b) < frameHead {
-			return n > 1, true
-		}
-		if b[0] > usualFrame>>16 || !usual(b) {
-			return false, false
-		}
-		end := frameHead + frameOf(b).size
-		if end > len(b) {
-			return n > 0, true
-		}
-		b = b[end:]
-	}
-}
-
-// border finds where a frame begins in what stands behind a hole. Where none does,
-// it returns the first place where one may when more has come.
-func (c *conn) border(b []byte) (at int, found bool) {
-	first := -1
-	for at := range b {
-		ok, more := framesAt(b[at:])
-		if ok {
-			return at, true
-		}
-		if !more {
-			continue
-		}
-		if len(b)-at >= frameHead {
-			// The end of a large frame is far: data of a stream that is open is believed.
-			if f := frameOf(b[at:]); f.kind == frameData && c.findStream(f.stream) != nil {
-				return at, true
-			}
-		}
-		if first < 0 {
-			first = at
-		}
-	}
-	if first < 0 {
-		first = len(b)
-	}
-	return first, false
-}
-
-// searchFrame looks for a frame behind a hole and returns what begins with it. What
-// may become one is kept.
-func (c *conn) searchFrame(i int, data []byte, at spot) (rest []byte) {
-	m := &c.half[i].msg
-	if !c.keep(m, data) {
-		c.dropText(m)
-		c.unread(i, at)
-		return nil
-	}
-	from, found := c.border(m.buf)
-	if !found && len(m.buf)-from > maxHead {
-		from = len(m.buf) // no border comes of it
-	}
-	rest = bytes.Clone(m.buf[from:])
-	c.dropText(m)
-	if found {
-		c.h2.dir[i].lost = false
-		return rest
-	}
-	c.keep(m, rest)
-	c.unread(i, at)
-	return nil
 }
 
 // feedH2 takes the next bytes of half i.
@@ -339,46 +257,6 @@ func (c *conn) loseBlock(i int) {
 	d.inside, d.blockLost, d.blockLoss = 0, false, 0
 	c.dropText(&c.half[i].msg)
 	d.table.forget()
-}
-
-// h2Hole is called for n bytes of half i that are missing. exact says that n
-// counts bytes of frames.
-func (c *conn) h2Hole(i, n int, exact bool, at spot, loss event.Loss, why string) {
-	d := &c.h2.dir[i]
-	if !exact || d.lost || d.have < frameHead || n > d.left {
-		if m := &c.half[i].msg; !d.lost && d.have == frameHead && (d.kind == frameHeaders || d.kind == frameContinuation) && len(m.buf) > 0 {
-			d.blockLost, d.blockLoss = true, loss // what stands in front of the hole is read
-			if d.kind == frameHeaders {
-				d.beginBlock(m)
-			}
-			c.endBlock(i, at)
-		}
-		c.loseFrames(i, n, at, loss, why)
-		return
-	}
-	d.left -= n
-	switch d.kind {
-	case frameData:
-		d.padded = false
-		c.streamHole(i, d.stream, at, loss, why)
-	case frameHeaders, framePush, frameContinuation:
-		d.blockLost, d.blockLoss = true, loss // what stands in front of the hole is read
-		c.gap(at, c.dirOf(i), why, loss)
-	default:
-		c.gap(at, c.dirOf(i), why, loss)
-	}
-	if d.left == 0 {
-		c.endFrame(i, at)
-	}
-}
-
-// loseFrames gives up the place in direction i.
-func (c *conn) loseFrames(i, n int, at spot, loss event.Loss, why string) {
-	d := &c.h2.dir[i]
-	c.dropText(&c.half[i].msg)
-	d.prefix, d.have, d.left, d.inside, d.blockLost, d.lost = len(wholePrefix), 0, 0, 0, false, true
-	d.table.forget()
-	c.loseStreams(i, n, at, loss, why)
 }
 
 func (c *conn) dirOf(i int) event.Dir {
