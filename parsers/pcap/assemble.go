@@ -106,7 +106,7 @@ func (a *assembler) packet(s *segment) {
 	a.touch(c)
 	if c.kind > kindHTTP {
 		if c.dark && len(s.data)+s.missing > 0 {
-			a.shade(c, i, s)
+			a.shade(c, i, s.spot)
 		}
 		return
 	}

@@ -149,7 +149,16 @@ func (c *conn) unreadable(note string, i int, first []byte, at spot) {
 	c.client, c.dark = client, note == "TLS"
 	c.server = c.a.serverName(to, note == "TLS")
 	c.a.unreadable(note, at, c.server, connName(addr, c.n), addr.Addr().String())
+	c.darken(at)
 	c.retire(kindOther)
+}
+
+// darken tells of what was kept of a connection that turns out to be closed to us.
+func (c *conn) darken(at spot) {
+	if c.dark {
+		c.a.shade(c, 0, at)
+		c.a.shade(c, 1, at)
+	}
 }
 
 // retire stops the reading. What is needed to know repeated packets stays.

@@ -149,6 +149,7 @@ func (c *conn) giveUpTLS(why string, i int, first []byte, at spot) {
 		c.a.tally(at.at.Source, "decrypted only in part: "+why)
 		c.gap(at, event.DirUnknown, "the rest of the TLS connection is not readable", 0)
 		c.dark = true
+		c.darken(at)
 		c.retire(kindOther)
 		return
 	}

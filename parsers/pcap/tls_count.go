@@ -119,16 +119,16 @@ func (a *assembler) noteFates() {
 	}
 }
 
-// shade cuts a hole into the domains of a server for a packet of a connection to
-// it that cannot be read: what other connections show is then not all there is.
-func (a *assembler) shade(c *conn, i int, s *segment) {
+// shade cuts a hole into the domains of a server for what half i of a connection
+// to it said that cannot be read: what other connections show is not all there is.
+func (a *assembler) shade(c *conn, i int, at spot) {
 	dir := event.ToClient
 	if i == c.client {
 		dir = event.ToServer
 	}
 	for _, d := range a.out.domains {
 		if d.Server == c.server {
-			a.out.own(event.Event{Kind: event.Gap, Time: s.time(), At: s.at, Dir: dir, Domain: d, Note: "a connection to this server is not readable"})
+			a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Note: "a connection to this server is not readable"})
 		}
 	}
 }
