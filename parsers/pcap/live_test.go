@@ -317,9 +317,10 @@ func talkTLS(t testing.TB, change func(client, server *tls.Config)) (*wiretap, s
 	client := &tls.Config{InsecureSkipVerify: true, KeyLogWriter: locked{&mu, &keys}}
 	server := &tls.Config{Certificates: []tls.Certificate{certificate(t)}}
 	change(client, server)
+	h2 := len(server.NextProtos) == 0 || server.NextProtos[0] == "h2"
 	w := talkLive(t, func(tr *http.Transport) {
 		tr.TLSClientConfig = client
-		tr.Protocols.SetHTTP2(len(server.NextProtos) == 0 || server.NextProtos[0] == "h2")
+		tr.Protocols.SetHTTP2(h2)
 	}, false, server)
 	return w, keys.String()
 }
