@@ -114,7 +114,8 @@ func (c *conn) feedHead(i int, data []byte, pc *piece) int {
 		}
 		off := len(pc.data) - len(data)
 		m.startSeq, m.startAck, m.startAcks = pc.seq+uint32(off), pc.ack, pc.acks
-		if m.rechunk && off == 0 && chunkAt(data) {
+		// A request may have been found missing since the hole was met in this direction.
+		if m.rechunk && !c.unpaired && off == 0 && chunkAt(data) {
 			m.lost, m.rechunk, m.state = false, false, inChunkSize
 			return 0
 		}
