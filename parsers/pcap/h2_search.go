@@ -38,10 +38,15 @@ func framesAt(b []byte) (ok, more bool) {
 }
 
 // border finds where a frame begins in what stands behind a hole. Where none does,
-// it returns the first place where one may when more has come.
-func (c *conn) border(b []byte) (at int, found bool) {
+// it returns the first place where one may when more has come. The first old bytes
+// of b were searched before: only the first such place among them is tried again,
+// so that the search takes time in proportion to what comes.
+func (c *conn) border(b []byte, old int) (at int, found bool) {
 	first := -1
-	for at := range b {
+	for at := 0; at < len(b); at++ {
+		if first >= 0 && at < old-frameHead+1 {
+			at = old - frameHead + 1
+		}
 		ok, more := framesAt(b[at:])
 		if ok {
 			return at, true
@@ -51,8 +56,12 @@ func (c *conn) border(b []byte) (at int, found bool) {
 		}
 		if len(b)-at >= frameHead {
 			// The end of a large frame is far: data of a stream that is open is believed.
-			if f := frameOf(b[at:]); f.kind == frameData && c.findStream(f.stream) != nil {
+			f := frameOf(b[at:])
+			if f.kind == frameData && c.findStream(f.stream) != nil {
 				return at, true
+			}
+			if f.size > waitFrame {
+				continue // not worth the wait
 			}
 		}
 		if first < 0 {
@@ -65,6 +74,8 @@ func (c *conn) border(b []byte) (at int, found bool) {
 	return first, false
 }
 
+const waitFrame = 16 << 10 // the default of SETTINGS_MAX_FRAME_SIZE
+
 // searchFrame looks for a frame behind a hole and returns what begins with it. What
 // may become one is kept.
 func (c *conn) searchFrame(i int, data []byte, at spot) (rest []byte) {
@@ -74,8 +85,8 @@ func (c *conn) searchFrame(i int, data []byte, at spot) (rest []byte) {
 		c.unread(i, at)
 		return nil
 	}
-	from, found := c.border(m.buf)
-	if !found && len(m.buf)-from > maxHead {
+	from, found := c.border(m.buf, m.scanned)
+	if !found && len(m.buf)-from > 2*waitFrame {
 		from = len(m.buf) // no border comes of it
 	}
 	rest = bytes.Clone(m.buf[from:])
@@ -85,6 +96,7 @@ func (c *conn) searchFrame(i int, data []byte, at spot) (rest []byte) {
 		return rest
 	}
 	c.keep(m, rest)
+	m.scanned = len(rest)
 	c.unread(i, at)
 	return nil
 }
