@@ -153,6 +153,9 @@ func (x *Exchange) SSE(t event.Time, at event.Address, id, name string, data []b
 	x.dispatch(x.b.names.text(cutText(id, maxName)), name, data)
 }
 
+// Lose says that something of the exchange is not known, where no event tells of it.
+func (x *Exchange) Lose(loss event.Loss) { x.loss |= loss }
+
 // Gap says that bytes of the exchange are missing in one direction.
 func (x *Exchange) Gap(t event.Time, at event.Address, dir event.Dir, why string) {
 	switch dir {

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/keylog"
 	"github.com/isodetect/isodetect/parsers/pattern"
 )
 
@@ -44,7 +45,7 @@ type Form struct {
 type Options struct {
 	AssumeUTCOffset int                                      // seconds east of UTC for stamps without a zone
 	ZoneGiven       bool                                     // the user gave --assume-tz
-	TLSKeyLog       string                                   // path; not read yet
+	TLSKeys         *keylog.Log                              // secrets of TLS connections; nil = none
 	DomainOf        func(source, server, path string) string // --domain NAME=GLOB; nil or "" = default key
 	Patterns        *pattern.Set                             // --patterns: the user's own wordings of log lines; nil = none
 	Suggest         *pattern.Suggestions                     // is told the wordings of log lines that were not understood; nil = nobody is
