@@ -77,7 +77,8 @@ listen or write.`,
 	fs.StringVar(&listen, "listen", "127.0.0.1:8931", "`ADDR` where clients connect, host:port; without a host only this machine can; port 0 takes a free one")
 	fs.StringVarP(&out, "output", "o", "", "`FILE` to write, - for standard output; a file that exists is refused")
 	fs.BoolVar(&force, "force", false, "overwrite FILE if it exists")
-	fs.BoolVar(&opt.Reveal, "reveal", false, "store credentials as they are")
+	fs.BoolVar(&opt.Reveal, "reveal", false, "store credentials as they are (no environment variable sets this)")
+	fs.SetAnnotation("reveal", byHand, []string{"true"})
 	fs.BoolVar(&opt.KeepHost, "keep-host", false, "pass the Host header on also where it names this recorder")
 	fs.BoolVar(&opt.BehindProxy, "behind-proxy", false, "clients come through a proxy: do not take its address for theirs")
 	return cmd

@@ -66,6 +66,10 @@ func resolve(flags *pflag.FlagSet) (origin, error) {
 // envPrefix begins the name of the environment variable of a flag.
 const envPrefix = "ISODETECT_"
 
+// byHand marks a flag that no environment variable sets: what shows secrets in a
+// report must not make a recorder store them.
+const byHand = "isodetect_by_hand"
+
 func envName(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -76,7 +80,7 @@ func setFromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
 		value, ok := lookup(envName(f.Name))
-		if !ok || value == "" || f.Changed || failed != nil || f.Name == "help" {
+		if !ok || value == "" || f.Changed || failed != nil || f.Name == "help" || f.Annotations[byHand] != nil {
 			return // pipelines set empty variables for what was left out
 		}
 		values := []string{value}
