@@ -110,8 +110,9 @@ type Stats struct {
 	Gaps      int64
 	First     int64 // event time of the first and last stamped record, ns; 0 = none
 	Last      int64
-	BackSteps int64  // stamps earlier than the one before, clamped
-	Err       string // why the input could not be read at all, or only up to a point; "" = it was
+	BackSteps int64       // stamps earlier than the one before, clamped
+	Err       string      // why the input could not be read at all, or only up to a point; "" = it was
+	Facts     event.Facts // what the lines of a log tell
 	Notes     []string
 	Problems  []Problem    // the first MaxProblems malformed records
 	Patterns  []PatternUse // of logs read with --patterns: what each was good for
