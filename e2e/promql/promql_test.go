@@ -64,7 +64,8 @@ type comparison struct {
 // compare evaluates an expression in both at all times, and judges with it.
 func (c *comparison) compare(text string, seen *tally) error {
 	g, err := gate.Parse(text)
-	if _, theirs := c.prometheus(text, start); err != nil && (theirs != nil || stricter(err)) {
+	_, theirs := c.prometheus(text, start)
+	if err != nil && (theirs != nil || stricter(err)) || theirs != nil && strings.Contains(theirs.Error(), "comparisons between scalars") {
 		seen.Refused++ // parentheses were left out where they were needed
 		return nil
 	}

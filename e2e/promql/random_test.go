@@ -152,7 +152,7 @@ func (w writer) operand(depth int) string {
 	case 0:
 		return text
 	case 1:
-		return "-(" + text + ")"
+		return "(-(" + text + "))" // MetricsQL: 0 - …, which differs from - only in the sign of zero, but binds otherwise
 	default:
 		return "(" + text + ")"
 	}
