@@ -8,7 +8,7 @@ stop() {
 	exit 2
 }
 
-# Not a word of an input in a message that is no plain word: it would be a command.
+# plain TEXT NAME: an input that becomes part of an address or a file's name is a plain word.
 plain() { [[ $1 =~ ^[0-9A-Za-z][0-9A-Za-z.+-]*$ ]] || stop "$2 must be letters, digits, dots and dashes"; }
 
 dir=$RUNNER_TEMP/isodetect
@@ -25,18 +25,18 @@ sum() {
 }
 
 fetch() {
-	curl --fail --silent --show-error --location --retry 3 --output "$2" -- "$1" || stop "the release ${VERSION#v} could not be downloaded"
+	curl --fail --silent --show-error --location --retry 3 --output "$2" -- "$1" || stop "the release could not be downloaded"
 }
 
 download() {
-	local version=${VERSION#v} os arch name want
+	local release=${VERSION#v} os arch name want
 	case $(uname -s) in Linux) os=linux ;; Darwin) os=darwin ;; *) stop 'there are releases to download for Linux and macOS; use version: source' ;; esac
 	case $(uname -m) in x86_64 | amd64) arch=amd64 ;; aarch64 | arm64) arch=arm64 ;; *) stop 'there is no release for this processor; use version: source' ;; esac
-	name=isodetect_${version}_${os}_${arch}.tar.gz
-	fetch "$DOWNLOAD_URL/v$version/$name" "$dir/$name"
+	name=isodetect_${release}_${os}_${arch}.tar.gz
+	fetch "$DOWNLOAD_URL/v$release/$name" "$dir/$name"
 	want=$SHA256
 	if [ -z "$want" ]; then
-		fetch "$DOWNLOAD_URL/v$version/checksums.txt" "$dir/checksums.txt"
+		fetch "$DOWNLOAD_URL/v$release/checksums.txt" "$dir/checksums.txt"
 		want=$(awk -v name="$name" '$2 == name { print $1 }' "$dir/checksums.txt")
 		[ -n "$want" ] || stop "checksums.txt does not name $name"
 	fi
