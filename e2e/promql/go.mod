@@ -4,6 +4,7 @@ go 1.26.0
 
 require (
 	github.com/isodetect/isodetect v0.0.0
+	github.com/prometheus/common v0.71.0
 	github.com/prometheus/prometheus v0.315.1
 )
 
@@ -27,7 +28,6 @@ require (
 	github.com/munnerz/goautoneg v0.0.0-20191010083416-a7dc8b61c822 // indirect
 	github.com/prometheus/client_golang v1.24.1 // indirect
 	github.com/prometheus/client_model v0.6.3 // indirect
-	github.com/prometheus/common v0.71.0 // indirect
 	github.com/prometheus/procfs v0.21.1 // indirect
 	github.com/valyala/fastrand v1.1.0 // indirect
 	github.com/valyala/histogram v1.2.0 // indirect

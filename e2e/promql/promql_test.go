@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/common/model"
 	"github.com/prometheus/prometheus/model/labels"
 	"github.com/prometheus/prometheus/promql"
 	"github.com/prometheus/prometheus/storage"
@@ -172,7 +173,7 @@ func storeOf(findings []*signals.Finding) storage.Queryable {
 	times := map[string][]int64{}
 	pairs := map[string][]string{}
 	for _, f := range findings {
-		list := []string{labels.MetricName, "isodetect_finding"}
+		list := []string{model.MetricNameLabel, "isodetect_finding"}
 		for i, v := range valuesOf(f) {
 			if v != "" {
 				list = append(list, labelNames[i], v)
