@@ -59,6 +59,11 @@ func (p *page) findingHead(n int, f *Finding) {
 		p.line(p.bold.Render(number), p.strength(f).Render(strength))
 		p.para("   ", name, p.bold)
 	}
+	p.findingText(f)
+}
+
+// findingText writes what happened, to whom, when and where.
+func (p *page) findingText(f *Finding) {
 	p.para("   ", sentence(f.Summary), lipgloss.Style{})
 	brief := facts(f)
 	if p.several && f.Domain != "" {

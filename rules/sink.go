@@ -19,7 +19,8 @@ type Sink struct {
 	Beyond    int            // occurrences not kept because there were maxFindings already
 	Notes     []*signals.Note
 	Tallies   []Tally
-	Since     int64 // occasions outside this window are not counted
+	Changes   uint64 // grows with every finding that is new, stronger or occurred again
+	Since     int64  // occasions outside this window are not counted
 	Until     int64
 }
 
@@ -73,6 +74,7 @@ func (s *Sink) Note(kind string, at event.Address) {
 // Report takes a finding. Equal findings (signal, variant, parties) become one
 // with a count; the strongest of them gives the text and the evidence.
 func (s *Sink) Report(f signals.Finding) *signals.Finding {
+	s.Changes++
 	f.Domain, f.Path, f.Count = s.Domain.ID, s.Domain.Key.Path, 1
 	if f.Family == "" {
 		f.Family = f.Signal.Family
@@ -117,6 +119,7 @@ const maxFindings = 5000
 // Raise gives a finding that was reported before a higher strength.
 func (s *Sink) Raise(f *signals.Finding, to signals.Strength, because string) {
 	if to = capByAddress(to, f.Parties); to > f.Strength {
+		s.Changes++
 		f.Strength = to
 		f.Assumption = ""
 		if because != "" {
@@ -218,4 +221,17 @@ func marked(d *correlate.Domain, marks []uint64) []*correlate.Request {
 		}
 	}
 	return out
+}
+
+// Forget drops the findings that occurred last before a time.
+func (s *Sink) Forget(before int64) {
+	n := len(s.Findings)
+	s.Findings = slices.DeleteFunc(s.Findings, func(f *signals.Finding) bool { return f.Last < before })
+	if len(s.Findings) == n {
+		return
+	}
+	clear(s.Keys)
+	for i, f := range s.Findings {
+		s.Keys[key(f)] = i
+	}
 }

@@ -92,6 +92,25 @@ func rule(e *rules.Engine, o Options) (gate.Ruling, Known, error) {
 	return ruling, known, err
 }
 
+// Standing returns the findings of one domain that fail a run as far as it has
+// come, in the order in which they were found. It is for a tail, which tells them
+// as they become certain; a gate that is an expression counts nothing here.
+func Standing(e *rules.Engine, s *rules.Sink, o Options) []*signals.Finding {
+	reject(e, s)
+	var out []*signals.Finding
+	for _, f := range s.Findings {
+		f.Suppressed = ""
+		if f.Rejected == "" && (f.Strength > signals.Hazard || !covered(f, s.Findings)) {
+			out = append(out, f)
+		}
+	}
+	_, out = o.Baseline.suppress(out, o.Today)
+	return slices.DeleteFunc(out, func(f *signals.Finding) bool {
+		f.Fails = o.Gate.Counts(f)
+		return !f.Fails
+	})
+}
+
 // inside reports whether a finding began inside the user's window.
 func (o Options) inside(f *signals.Finding) bool {
 	return (o.Since == 0 || f.First >= o.Since) && (o.Until == 0 || f.First <= o.Until)
@@ -304,7 +323,8 @@ func complete(c *correlate.Domain) Condition {
 // delivery across parties proves shared state by itself.
 func reject(e *rules.Engine, s *rules.Sink) {
 	for _, f := range s.Findings {
-		if f.Signal.Alone || f.Rejected != "" {
+		f.Rejected = "" // in a tail a condition may be met later
+		if f.Signal.Alone {
 			continue
 		}
 		switch {

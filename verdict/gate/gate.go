@@ -98,12 +98,9 @@ func (g Gate) Judge(findings []*signals.Finding) (Ruling, error) {
 	if g.expr != nil {
 		return g.expr.judge(findings)
 	}
-	if g.text == "" {
-		g.least = signals.Probable
-	}
 	r := Ruling{Counts: map[*signals.Finding]bool{}}
 	for _, f := range findings {
-		if g.counts(f) {
+		if g.Counts(f) {
 			r.Counts[f] = true
 		}
 	}
@@ -126,7 +123,14 @@ func (g Gate) At(findings []*signals.Finding, t int64) ([]Held, error) {
 	return out, err
 }
 
-func (g Gate) counts(f *signals.Finding) bool {
+// Expression reports whether the gate is an expression, which needs all findings.
+func (g Gate) Expression() bool { return g.expr != nil }
+
+// Counts reports whether a finding alone fails the run; an expression counts none alone.
+func (g Gate) Counts(f *signals.Finding) bool {
+	if g.text == "" {
+		g.least = signals.Probable
+	}
 	switch {
 	case g.least == signals.None:
 		return false

@@ -1,0 +1,166 @@
+package tail
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
+
+	"github.com/isodetect/isodetect/correlate/snapshot"
+)
+
+// Store is the checkpoint of a tail: where it stands in every source, everything
+// that the engine knows, what was told, and what a webhook has still to get. One
+// transaction writes what belongs together.
+type Store struct{ db *bolt.DB }
+
+// What a store holds: one key in bucketState for each part, and one in
+// bucketOutbox for each message that is not delivered.
+var (
+	bucketState  = []byte("state")
+	bucketOutbox = []byte("outbox")
+	keyOwner     = []byte("owner")
+	keyPositions = []byte("positions")
+	keyGraph     = []byte("graph")
+	keyTold      = []byte("told")
+)
+
+// ErrOther tells that a checkpoint belongs to other inputs or settings.
+var ErrOther = errors.New("it belongs to other inputs or settings")
+
+// OpenStore opens or makes a store. owner names the inputs and settings that it
+// belongs to; with anew what it holds is dropped. The error says what to do.
+func OpenStore(path, owner string, anew bool) (*Store, error) {
+	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second})
+	if errors.Is(err, berrors.ErrTimeout) {
+		return nil, fmt.Errorf("cannot use the checkpoint %s: another isodetect has it open", path)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("cannot use the checkpoint %s: %w", path, err)
+	}
+	s := &Store{db: db}
+	err = db.Update(func(tx *bolt.Tx) error {
+		if anew {
+			for _, b := range [][]byte{bucketState, bucketOutbox} {
+				if err := tx.DeleteBucket(b); err != nil && !errors.Is(err, berrors.ErrBucketNotFound) {
+					return err
+				}
+			}
+		}
+		if _, err := tx.CreateBucketIfNotExists(bucketOutbox); err != nil {
+			return err
+		}
+		b, err := tx.CreateBucketIfNotExists(bucketState)
+		if err != nil {
+			return err
+		}
+		if old := b.Get(keyOwner); old != nil && string(old) != owner {
+			return ErrOther
+		}
+		return b.Put(keyOwner, []byte(owner))
+	})
+	if err != nil {
+		db.Close()
+		return nil, fmt.Errorf("cannot use the checkpoint %s: %w; --fresh starts anew", path, err)
+	}
+	return s, nil
+}
+
+// Close closes the file.
+func (s *Store) Close() error { return s.db.Close() }
+
+// Load reads the last checkpoint into positions, graph and told, and reports whether
+// there is one.
+func (s *Store) Load(positions any, graph any, known snapshot.Known, told any) (found bool, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketState)
+		data := b.Get(keyPositions)
+		if data == nil {
+			return nil
+		}
+		found = true
+		if err := json.Unmarshal(data, positions); err != nil {
+			return err
+		}
+		if err := snapshot.Read(bytes.NewReader(b.Get(keyGraph)), graph, known); err != nil {
+			return err
+		}
+		return json.Unmarshal(b.Get(keyTold), told)
+	})
+	return found, err
+}
+
+// Save writes a whole checkpoint.
+func (s *Store) Save(positions any, graph any, known snapshot.Known, told any) error {
+	var state bytes.Buffer
+	if err := snapshot.Write(&state, graph, known); err != nil {
+		return err
+	}
+	at, err := json.Marshal(positions)
+	if err != nil {
+		return err
+	}
+	names, err := json.Marshal(told)
+	if err != nil {
+		return err
+	}
+	return s.db.Update(func(tx *bolt.Tx) error {
+		b := tx.Bucket(bucketState)
+		for _, kv := range [][2][]byte{{keyPositions, at}, {keyGraph, state.Bytes()}, {keyTold, names}} {
+			if err := b.Put(kv[0], kv[1]); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Tell writes what was told, and messages to be delivered, before anybody hears of
+// them: a process that is killed between a finding and the next checkpoint finds it
+// again after the restart, and does not tell it twice.
+func (s *Store) Tell(told any, messages [][]byte) error {
+	names, err := json.Marshal(told)
+	if err != nil {
+		return err
+	}
+	return s.db.Update(func(tx *bolt.Tx) error {
+		if err := tx.Bucket(bucketState).Put(keyTold, names); err != nil {
+			return err
+		}
+		b := tx.Bucket(bucketOutbox)
+		for _, m := range messages {
+			n, err := b.NextSequence()
+			if err != nil {
+				return err
+			}
+			if err := b.Put(binary.BigEndian.AppendUint64(nil, n), m); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// Oldest returns the first message that is not delivered, nil if there is none.
+func (s *Store) Oldest() (key uint64, message []byte, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		k, v := tx.Bucket(bucketOutbox).Cursor().First()
+		if k != nil {
+			key, message = binary.BigEndian.Uint64(k), bytes.Clone(v)
+		}
+		return nil
+	})
+	return key, message, err
+}
+
+// Delivered drops a message.
+func (s *Store) Delivered(key uint64) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketOutbox).Delete(binary.BigEndian.AppendUint64(nil, key))
+	})
+}

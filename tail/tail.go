@@ -1,0 +1,375 @@
+// Package tail watches logs that grow and tells each finding as it becomes certain.
+// It joins the following of files, the reading of their lines, the engine, a
+// checkpoint and the outputs in one loop: nothing else touches their state, and a slow
+// output or engine makes the reading wait, never the memory grow.
+package tail
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/isodetect/isodetect/correlate/snapshot"
+	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/follow"
+	"github.com/isodetect/isodetect/parsers"
+	"github.com/isodetect/isodetect/report"
+	"github.com/isodetect/isodetect/rules"
+	"github.com/isodetect/isodetect/signals"
+	"github.com/isodetect/isodetect/verdict"
+)
+
+// Clock tells the time and waits; tests drive it.
+type Clock = follow.Clock
+
+// Options is what a user may say about a watch.
+type Options struct {
+	Paths   []string // files, globs, "-"
+	Follow  follow.Options
+	Parsers parsers.Options
+	Engine  rules.Options
+	Verdict verdict.Options
+	Report  report.Options
+
+	Checkpoint string // path; "" = none is kept
+	Fresh      bool   // what it holds is dropped
+	Outputs    []*Output
+	Webhook    *Webhook // nil = none; needs a checkpoint
+	Gauges     *Gauges
+	Clock      Clock
+	Log        func(text string) // remarks for the operator
+}
+
+// Every is how old a checkpoint gets at most.
+const Every = 5 * time.Second
+
+// Tail is a watch.
+type Tail struct {
+	opt      Options
+	store    *Store
+	follower *follow.Follower
+	graph    graph
+	emitter  *Emitter
+	saved    time.Time
+	dirty    bool // something came since the last checkpoint
+	counts   counts
+	wake     chan struct{} // to the webhook
+	fail     error         // of an output or the checkpoint: the watch ends
+}
+
+// graph is what a checkpoint keeps of the judging.
+type graph struct {
+	Live   *parsers.Live
+	Engine *rules.Engine
+}
+
+// counts are the values at the last look, from which metrics grow.
+type counts struct{ malformed, gaps, evictions int64 }
+
+// known is what a snapshot of a graph refers to.
+func known() snapshot.Known {
+	k, p := rules.Known(), parsers.Known()
+	k.Types = append(k.Types, p.Types...)
+	for name, v := range p.Shared {
+		k.Shared[name] = v
+	}
+	return k
+}
+
+// New opens the checkpoint and the sources. The error says what to do.
+func New(opt Options) (*Tail, error) {
+	t := &Tail{opt: opt, emitter: NewEmitter(), wake: make(chan struct{}, 1)}
+	t.graph = graph{Live: parsers.NewLive(opt.Parsers), Engine: rules.NewEngine(opt.Engine)}
+	if opt.Checkpoint != "" {
+		if err := t.resume(); err != nil {
+			return nil, err
+		}
+	}
+	var err error
+	if t.follower, err = follow.New(opt.Paths, t.opt.Follow); err != nil {
+		t.Close()
+		return nil, err
+	}
+	return t, nil
+}
+
+// resume opens the checkpoint and takes up what it holds.
+func (t *Tail) resume() (err error) {
+	if t.store, err = OpenStore(t.opt.Checkpoint, t.owner(), t.opt.Fresh); err != nil {
+		return err
+	}
+	var at []follow.State
+	found, err := t.store.Load(&at, &t.graph, known(), t.emitter)
+	if err != nil {
+		t.store.Close()
+		return fmt.Errorf("cannot use the checkpoint %s: %w; --fresh starts anew", t.opt.Checkpoint, err)
+	}
+	if found {
+		t.opt.Follow.States = at
+		t.graph.Live.Resume(t.opt.Parsers)
+		t.counts = t.now()
+	}
+	return nil
+}
+
+// owner names the inputs and settings that a checkpoint belongs to: with others its
+// state would mean something else.
+func (t *Tail) owner() string {
+	o, p := t.opt.Engine, t.opt.Parsers
+	patterns := ""
+	if p.Source.Patterns != nil {
+		patterns = p.Source.Patterns.File
+	}
+	return signals.Digest(32, append([]string{
+		fmt.Sprint(o), p.Format, fmt.Sprint(p.Source.AssumeUTCOffset, p.Source.ZoneGiven), patterns, t.opt.Verdict.Gate.String(),
+	}, t.opt.Paths...)...)
+}
+
+// Run watches until ctx ends. What was read by then is judged, told and written
+// into the checkpoint.
+func (t *Tail) Run(ctx context.Context) error {
+	stopped := make(chan struct{})
+	hook, stop := context.WithCancel(context.Background())
+	if t.opt.Webhook != nil {
+		go func() {
+			defer close(stopped)
+			t.opt.Webhook.Run(hook, t.store, t.wake)
+		}()
+	} else {
+		close(stopped)
+	}
+	err := t.loop(ctx)
+	stop()
+	<-stopped
+	return err
+}
+
+func (t *Tail) loop(ctx context.Context) error {
+	if err := t.checkpoint(); err != nil {
+		return err
+	}
+	for ctx.Err() == nil {
+		busy, err := t.follower.Look(t)
+		if err == nil {
+			err = t.look()
+		}
+		if err != nil {
+			return errors.Join(err, t.checkpoint())
+		}
+		if t.opt.Gauges != nil {
+			t.gauge()
+		}
+		if !busy {
+			if t.over() {
+				break // standard input ended, and there is nothing else
+			}
+			t.opt.Clock.Wait(ctx, t.opt.Follow.Poll)
+		}
+	}
+	return t.checkpoint()
+}
+
+// over reports whether nothing will ever come again.
+func (t *Tail) over() bool { return t.follower.Over() }
+
+// End decides what still waits for more evidence, as a scan does at the end of its
+// inputs, and tells it. It is for inputs that are over.
+func (t *Tail) End() error {
+	t.graph.Live.Flush()
+	if err := t.drain(); err != nil {
+		return err
+	}
+	t.graph.Engine.End()
+	return errors.Join(t.look(), t.checkpoint())
+}
+
+// Close closes what the watch holds open.
+func (t *Tail) Close() error {
+	var errs []error
+	if t.follower != nil {
+		errs = append(errs, t.follower.Close())
+	}
+	if t.store != nil {
+		errs = append(errs, t.store.Close())
+	}
+	for _, o := range t.opt.Outputs {
+		errs = append(errs, o.Close())
+	}
+	return errors.Join(errs...)
+}
+
+// The follower's view of the watch.
+
+// Line takes a line of a source.
+func (t *Tail) Line(s *follow.Source, line []byte, n, offset int64) error {
+	t.dirty = true
+	if err := t.graph.Live.Line(s.Index, s.Path, line, n, offset, s.Modified); err != nil {
+		return err
+	}
+	return t.drain()
+}
+
+// Lost takes what was destroyed before it could be read.
+func (t *Tail) Lost(s *follow.Source, bytes int64, why string) {
+	t.dirty = true
+	t.graph.Live.Lost(s.Index, bytes, why)
+	t.keep(t.drain())
+	if t.opt.Log != nil {
+		t.opt.Log(s.Path + ": " + why)
+	}
+}
+
+// Turned says that the next line is the first of another file.
+func (t *Tail) Turned(s *follow.Source) {
+	t.dirty = true
+	t.graph.Live.Turned(s.Index)
+	t.keep(t.drain())
+}
+
+// Idle says that nothing came for a while.
+func (t *Tail) Idle(s *follow.Source) {
+	t.dirty = true
+	t.graph.Live.Idle(s.Index)
+	t.keep(t.drain())
+}
+
+func (t *Tail) keep(err error) {
+	if t.fail == nil {
+		t.fail = err
+	}
+}
+
+// drain gives the engine what is decided, and tells what it finds.
+func (t *Tail) drain() error {
+	for {
+		e := t.graph.Live.Next()
+		if e == nil {
+			return t.fail
+		}
+		if e.Kind != event.Idle && t.opt.Gauges != nil {
+			t.opt.Gauges.events.Inc()
+		}
+		t.graph.Engine.Apply(e)
+	}
+}
+
+// look tells new findings, and writes a checkpoint if it is time.
+func (t *Tail) look() error {
+	if t.fail != nil {
+		return t.fail
+	}
+	o := t.opt.Verdict
+	o.Today = t.opt.Clock.Now().UTC()
+	notices, more := t.emitter.Look(t.graph.Engine, o)
+	if t.opt.Gauges != nil {
+		for _, n := range more {
+			t.opt.Gauges.occurred(n)
+		}
+	}
+	if len(notices) > 0 {
+		if err := t.tell(notices); err != nil {
+			return err
+		}
+	}
+	if t.dirty && t.opt.Clock.Now().Sub(t.saved) >= Every {
+		return t.checkpoint()
+	}
+	return nil
+}
+
+// tell writes down what is told before anybody hears of it, then tells it.
+func (t *Tail) tell(notices []Notice) error {
+	var told []report.Notice
+	var messages [][]byte
+	for _, n := range notices {
+		r := report.NewNotice(n.Finding, n.Occurrence, n.Update, t.graph.Live.Inputs(), t.opt.Report)
+		told = append(told, r)
+		if t.opt.Webhook != nil {
+			messages = append(messages, message(n.Occurrence+"-"+n.Finding.Strength.String(), r.JSON()))
+		}
+	}
+	if t.store != nil {
+		if err := t.store.Tell(t.emitter, messages); err != nil {
+			return fmt.Errorf("cannot write the checkpoint: %w", err)
+		}
+		t.nudge()
+	}
+	for _, r := range told {
+		for _, o := range t.opt.Outputs {
+			if err := o.Write(r); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// nudge wakes the webhook.
+func (t *Tail) nudge() {
+	select {
+	case t.wake <- struct{}{}:
+	default:
+	}
+}
+
+// checkpoint writes positions, state and what was told in one transaction.
+func (t *Tail) checkpoint() error {
+	t.saved, t.dirty = t.opt.Clock.Now(), false
+	t.emitter.Forget(t.graph.Engine, t.graph.Live.Time())
+	if t.store == nil {
+		return nil
+	}
+	if err := t.store.Save(t.follower.States(), &t.graph, known(), t.emitter); err != nil {
+		return fmt.Errorf("cannot write the checkpoint: %w", err)
+	}
+	t.nudge()
+	return nil
+}
+
+// now are the present values of what is counted elsewhere.
+func (t *Tail) now() (c counts) {
+	for _, in := range t.graph.Live.Inputs() {
+		c.malformed += in.Stats.Malformed
+		c.gaps += in.Stats.Gaps
+	}
+	for _, s := range t.graph.Engine.Sinks {
+		c.evictions += int64(s.Domain.Evicted)
+	}
+	return c
+}
+
+// gauge shows how the watch stands.
+func (t *Tail) gauge() {
+	g, c := t.opt.Gauges, t.now()
+	g.malformed.AddInt64(c.malformed - t.counts.malformed)
+	g.gaps.AddInt64(c.gaps - t.counts.gaps)
+	g.evictions.AddInt64(c.evictions - t.counts.evictions)
+	g.late.Set(uint64(t.graph.Live.Late()))
+	t.counts = c
+	live := 0
+	for _, s := range t.graph.Engine.Sinks {
+		live += s.Domain.LiveCount
+	}
+	g.sessions.Store(int64(live))
+	g.watermark.Store(t.graph.Live.Time())
+	g.lag.Store(int64(t.follower.Behind()))
+	g.beat.Store(t.opt.Clock.Now().UnixNano())
+	g.ready.Store(true)
+}
+
+// Summary tells what a watch has read, for its end.
+func (t *Tail) Summary() string {
+	var lines, used, bad int64
+	for _, in := range t.graph.Live.Inputs() {
+		lines, used, bad = lines+in.Stats.Records, used+in.Stats.Used, bad+in.Stats.Malformed
+	}
+	parts := []string{fmt.Sprintf("%d lines read, %d used, %d malformed", lines, used, bad), fmt.Sprintf("%d findings told", len(t.emitter.Told))}
+	return strings.Join(parts, "; ")
+}
+
+var _ io.Closer = (*Tail)(nil)
+var _ json.Marshaler = json.RawMessage(nil)
