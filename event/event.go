@@ -285,8 +285,9 @@ type ExchangeID struct {
 type Address struct {
 	Source int32 // index of the input
 	Unit   Unit
-	N      int64 // lines and frames count from 1, HAR entries from 0
-	Offset int64 // byte offset in the decompressed input; -1 = not known
+	Turn   uint16 // of an input that is followed: how many files stood at its path before; N and Offset count in one
+	N      int64  // lines and frames count from 1, HAR entries from 0
+	Offset int64  // byte offset in the decompressed input; -1 = not known
 }
 
 // Unit is what Address.N counts.

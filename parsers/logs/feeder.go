@@ -8,8 +8,21 @@ import (
 // feed reads one line, counts it, and queues its events: what reading a file and
 // following a log have in common.
 func (p *parser) feed(b []byte, at event.Address) {
+	p.row = at.N
 	f, why := p.line(b, at)
 	p.count(f, why, at, 1)
+}
+
+// renumber goes on behind the last line of a file with the first of the next one.
+func (p *parser) renumber() {
+	switch c := &p.forms.told.console; c.named {
+	case 0:
+	case p.row + 1:
+		c.named = 1
+	default:
+		c.named = -1
+	}
+	p.row = 0
 }
 
 // count counts the records that one fate befell.
@@ -93,6 +106,14 @@ func (f *feeder) Turn(in *source.Input) {
 	p := f.parser
 	p.files, p.dates.in, p.stats, p.source = []*source.Input{in}, in, &in.Stats, in.Index
 	p.peeler.Turn(in.Path)
+	p.renumber()
+}
+
+// Lost completes the records that wait, and forgets what rests on the line before.
+func (f *feeder) Lost() {
+	f.Idle()
+	told := &f.parser.forms.told
+	told.python, told.console, told.super = pythonState{}, consoleState{}, superState{}
 }
 
 // Next returns the next queued event, nil if there is none.

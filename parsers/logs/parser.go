@@ -27,6 +27,7 @@ type parser struct {
 	stats    *source.Stats   `snapshot:"-"` // of the file that is read
 	source   int32           // its index
 	files    []*source.Input // all that were read so far, of one log
+	row      int64           // number of the last line in it
 	modified int64           // when that file was last written, ns; 0 = not known
 	dates    dates           // what times without a date mean in it
 	queue    []event.Event
@@ -65,6 +66,7 @@ func (p *parser) turn(in *source.Input) {
 	p.stats, p.source, p.modified = &in.Stats, in.Index, in.Modified
 	p.dates = dates{in: in}
 	p.files = append(p.files, in)
+	p.renumber()
 	if p.opt.Suggest != nil {
 		p.shapes = p.opt.Suggest.Input(in.Index, in.Path)
 	}

@@ -10,6 +10,8 @@ type Feeder interface {
 	Feed(line []byte, at event.Address)
 	// Idle says that nothing came for a while: a record that waits for further lines is complete.
 	Idle()
+	// Lost says that lines are missing between the last one and the next.
+	Lost()
 	// Turn says that what follows is the first line of another file of the same log.
 	// in is the input that counts from there on, with its path and when it was written.
 	Turn(in *Input)

@@ -73,6 +73,9 @@ func (r *feeder) long(at event.Address) {
 // Idle changes nothing: no line waits for another one.
 func (r *feeder) Idle() {}
 
+// Lost changes nothing: a line tells what it is part of.
+func (r *feeder) Lost() {}
+
 // Turn goes on with the next file; exchanges go on too.
 func (r *feeder) Turn(in *source.Input) { r.in, r.stats = in, &in.Stats; r.b.Resume(r.stats) }
 
@@ -94,4 +97,10 @@ func (r *feeder) End(at event.Address) {
 func (r *feeder) Resume(in *source.Input, _ source.Options) {
 	r.in, r.stats, r.line = in, &in.Stats, line{b: r.b}
 	r.b.Resume(r.stats)
+}
+
+// IsLine reports whether a line is one of this format.
+func IsLine(raw []byte) bool {
+	var stats source.Stats
+	return len(bytes.TrimSpace(raw)) > 0 && parseLine(bytes.TrimSpace(raw), &line{b: exchange.New(0, &stats)}) == nil
 }
