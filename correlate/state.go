@@ -66,6 +66,8 @@ func (s *State) Apply(ev *event.Event) *Moment {
 	case event.Unreadable:
 		s.unreadable(ev)
 		return nil
+	case event.Idle:
+		return nil // see Pass
 	}
 	if ev.Kind == event.Gap && ev.Exchange.N == 0 && s.ByKey[ev.Domain] == nil && s.Aliases[ev.Domain] == nil {
 		s.sourceGap(ev)

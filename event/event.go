@@ -34,10 +34,12 @@ const (
 	Stateless       // the server says that it keeps no sessions
 	Stdio           // the transport is stdio: nothing can be judged
 	Unreadable      // encrypted or unsupported traffic: Note says what (TLS, HTTP/2, QUIC); N counts
+
+	Idle // of no input: nothing happened up to Time, in any domain. What waits for time to go on is decided
 )
 
 var kindNames = [...]string{"none", "opened", "message", "head", "closed", "gap", "endpoint", "session_created", "session_resolved",
-	"session_closed", "request_done", "cancelled_by", "routed", "caps_consulted", "process_start", "stateless", "stdio", "unreadable"}
+	"session_closed", "request_done", "cancelled_by", "routed", "caps_consulted", "process_start", "stateless", "stdio", "unreadable", "idle"}
 
 func (k Kind) String() string { return kindNames[k] }
 
@@ -184,6 +186,7 @@ const (
 	LossTime                          // no time of its own
 	LossSnap                          // cut by the snap length
 	LossRequest                       // the request of this response was not seen
+	LossLate                          // it came when what happened after it was told already: its interval ends there
 )
 
 // Outcome is how a request ended, by the word of a log.
@@ -282,8 +285,9 @@ type ExchangeID struct {
 type Address struct {
 	Source int32 // index of the input
 	Unit   Unit
-	N      int64 // lines and frames count from 1, HAR entries from 0
-	Offset int64 // byte offset in the decompressed input; -1 = not known
+	Turn   uint16 // of an input that is followed: how many files stood at its path before; N and Offset count in one
+	N      int64  // lines and frames count from 1, HAR entries from 0
+	Offset int64  // byte offset in the decompressed input; -1 = not known
 }
 
 // Unit is what Address.N counts.

@@ -1,7 +1,6 @@
 package parsers
 
 import (
-	"cmp"
 	"container/heap"
 	"errors"
 	"io"
@@ -74,28 +73,17 @@ type Merged struct {
 
 // head is the next event of one source, which stays valid until the source is read again.
 type head struct {
-	Source
-	order   int
-	in      *source.Input // of the last event
-	e       *event.Event
-	last    int64 // the latest time seen, to which earlier stamps are clamped
-	at      event.Address
-	domains []event.Domain // the first maxDomains of this source
-	lost    []event.Event  // gaps that named no domain: each domain of the source may have lost something
-	holes   []event.Event  // gaps to yield before the source is read again
+	source.Reader
+	track
+	e *event.Event
 }
-
-const (
-	maxDomains = 64
-	maxLost    = 16
-)
 
 // Merge merges sources. domainOf, if not nil, names the domain of what an input
 // says about a server and path; "" leaves it as it is.
 func Merge(sources []Source, domainOf func(source, server, path string) string) *Merged {
 	m := &Merged{domainOf: domainOf, several: len(sources) > 1}
 	for i, s := range sources {
-		h := &head{Source: s, order: i}
+		h := &head{Reader: s.Reader, track: track{Inputs: s.Inputs, View: int32(i)}}
 		m.all = append(m.all, h)
 		if m.advance(h) {
 			m.heads = append(m.heads, h)
@@ -119,7 +107,7 @@ func (m *Merged) Next() (*event.Event, error) {
 	if len(m.heads) == 0 {
 		if !m.ended {
 			m.ended = true
-			m.views.conclude(func(view int32) []*source.Input { return m.all[view].Inputs })
+			m.views.conclude(func(view int32) *source.Input { return m.all[view].Inputs[0] })
 		}
 		return nil, io.EOF
 	}
@@ -139,8 +127,7 @@ func (m *Merged) Close() error {
 // advance reads the next event of a source and reports whether there is one.
 func (m *Merged) advance(h *head) bool {
 	for {
-		if len(h.holes) > 0 {
-			h.e, h.holes = &h.holes[0], h.holes[1:]
+		if h.e = h.hole(); h.e != nil {
 			return true
 		}
 		if h.Reader == nil {
@@ -156,32 +143,14 @@ func (m *Merged) advance(h *head) bool {
 			continue
 		}
 		said := e.Time
-		h.clamp(e)
-		if e.Kind == event.Gap && e.Domain == (event.Domain{}) {
-			h.spread(*e)
+		if !h.place(e, m.domainOf) {
 			continue
 		}
-		m.rename(h, e)
-		h.note(e)
-		e.View = int32(h.order)
 		if m.several {
 			m.views.see(e, said)
 		}
 		h.e = e
 		return true
-	}
-}
-
-// spread gives a gap that names no domain to every domain of its source, also to those still to come.
-func (h *head) spread(gap event.Event) {
-	h.at = gap.At
-	if len(h.lost) == maxLost {
-		h.lost = h.lost[1:]
-	}
-	h.lost = append(h.lost, gap)
-	for _, d := range h.domains {
-		gap.Domain = d
-		h.holes = append(h.holes, gap)
 	}
 }
 
@@ -193,100 +162,6 @@ func (h *head) Close() error {
 	return h.Reader.Close()
 }
 
-// clamp makes the times of one source monotone: its order counts, not its stamps.
-func (h *head) clamp(e *event.Event) {
-	switch t := &e.Time; {
-	case t.To == 0:
-		t.From, t.To = h.last, h.last
-		e.Loss |= event.LossTime
-	case t.To < h.last:
-		if t.From == t.To {
-			t.From = h.last
-		}
-		t.To = h.last
-		if in := h.input(e.At.Source); in != nil {
-			in.Stats.BackSteps++
-		}
-	default:
-		h.last = t.To
-	}
-}
-
-func (h *head) input(index int32) *source.Input {
-	if h.in != nil && h.in.Index == index {
-		return h.in
-	}
-	for _, in := range h.Inputs {
-		if in.Index == index {
-			h.in = in
-			return in
-		}
-	}
-	return nil
-}
-
-// rename gives an event the domain that the user named for it. The path goes too:
-// what was joined by name is one endpoint, whatever its inputs know of paths. A
-// record that names no instance belongs to its input (DETECTION §1, domain).
-func (m *Merged) rename(h *head, e *event.Event) {
-	path, log := "", ""
-	if in := h.input(e.At.Source); in != nil {
-		path, log = in.Path, cmp.Or(in.Log, in.Path)
-		in.Stats.Facts |= event.FactsOf(e)
-	}
-	if e.Domain.Server == "" {
-		e.Domain.Server = log
-	}
-	if m.domainOf == nil {
-		return
-	}
-	if name := m.domainOf(path, e.Domain.Server, e.Domain.Path); name != "" {
-		e.Domain = event.Domain{Server: name}
-	}
-}
-
-// note remembers where a source is, for the gaps it may leave.
-func (h *head) note(e *event.Event) {
-	h.at = e.At
-	if n := len(h.domains); n > 0 && h.domains[n-1] == e.Domain {
-		return
-	}
-	for _, d := range h.domains {
-		if d == e.Domain {
-			return
-		}
-	}
-	if len(h.domains) == maxDomains {
-		return
-	}
-	h.domains = append(h.domains, e.Domain)
-	for _, gap := range h.lost {
-		gap.Domain, gap.Time = e.Domain, e.Time // the gap came before; it is told as soon as the domain is known
-		h.holes = append(h.holes, gap)
-	}
-}
-
-// breakOff tells an input that its reading ended early, and leaves a gap in every
-// domain that it spoke of: what it would have said is missing from here on.
-func (h *head) breakOff(err error) {
-	in := h.input(h.at.Source)
-	if in == nil {
-		in = h.Inputs[0]
-		h.at = event.Address{Source: in.Index, Offset: -1}
-	}
-	in.Stats.Err = err.Error()
-	if errors.Is(err, ErrInterrupted) {
-		return
-	}
-	in.Stats.Gaps++
-	for _, d := range h.domains {
-		h.holes = append(h.holes, event.Event{
-			Kind: event.Gap, Domain: d, At: h.at, Time: event.At(h.last),
-			Loss: event.LossTime, Note: "the input breaks off: " + err.Error(),
-		})
-	}
-}
-
 // heads is a heap of sources by (time, order).
 type heads []*head
 
@@ -295,7 +170,7 @@ func (h heads) Less(i, j int) bool {
 	if a, b := h[i].e.Time.To, h[j].e.Time.To; a != b {
 		return a < b
 	}
-	return h[i].order < h[j].order
+	return h[i].View < h[j].View
 }
 func (h heads) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 func (h *heads) Push(x any)   { *h = append(*h, x.(*head)) }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/isodetect/isodetect/parsers/rotation"
 	"github.com/isodetect/isodetect/parsers/source"
@@ -18,6 +19,10 @@ type Options struct {
 	Format  string          // the format of every input by name; "" = recognised by content
 	Stdin   io.Reader       // what "-" reads
 	Source  source.Options
+
+	// Of a Live alone.
+	Reorder time.Duration // how much later than others a line may come and still be put in order; 0 = 2 s
+	Idle    time.Duration // how long nothing came of a source when Idle is called; 0 = 2 s
 }
 
 // Set is the inputs of one run, sorted by path, so that the order of arguments

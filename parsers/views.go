@@ -148,14 +148,14 @@ func shared(e *event.Event) (key uint64, end bool) {
 }
 
 // conclude tells the inputs what was found. of gives the inputs of a view.
-func (v *views) conclude(of func(view int32) []*source.Input) {
+func (v *views) conclude(of func(view int32) *source.Input) {
 	keys := make([][2]int32, 0, len(v.pairs))
 	for k := range v.pairs {
 		keys = append(keys, k)
 	}
 	slices.SortFunc(keys, func(a, b [2]int32) int { return cmp.Or(cmp.Compare(a[1], b[1]), cmp.Compare(a[0], b[0])) })
 	for _, k := range keys {
-		p, a, b := v.pairs[k], of(k[0])[0], of(k[1])[0]
+		p, a, b := v.pairs[k], of(k[0]), of(k[1])
 		if len(p.deltas) < minShared {
 			continue
 		}

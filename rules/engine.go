@@ -69,6 +69,10 @@ func NewEngine(o Options) *Engine {
 // Apply takes the next event in order of event time. The moment is valid until
 // the next call and nil for events that belong to no domain.
 func (e *Engine) Apply(ev *event.Event) *correlate.Moment {
+	if ev.Kind == event.Idle {
+		e.idle(ev)
+		return nil
+	}
 	m := e.State.Apply(ev)
 	if m == nil {
 		return nil
@@ -78,6 +82,20 @@ func (e *Engine) Apply(ev *event.Event) *correlate.Moment {
 		d.Observe(m, s)
 	}
 	return m
+}
+
+// idle has every domain decide what waited for its time to go on.
+func (e *Engine) idle(ev *event.Event) {
+	for _, d := range e.State.Domains {
+		m := e.State.Pass(d, ev)
+		if m == nil {
+			continue
+		}
+		s := e.sink(d)
+		for _, o := range s.Detectors {
+			o.Observe(m, s)
+		}
+	}
 }
 
 func (e *Engine) sink(d *correlate.Domain) *Sink {

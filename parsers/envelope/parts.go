@@ -117,13 +117,22 @@ func (p *Peeler) rest(l *layer) {
 // Flush hands over the lines that are whole although their last part says that
 // more follows: what a program wrote last, without a newline. Others are counted as Unended.
 func (p *Peeler) Flush() {
+	p.Settle()
+	p.Unended += len(p.open)
 	for len(p.open) > 0 {
-		q := p.open[0]
-		p.drop(q)
+		p.drop(p.open[0])
+	}
+}
+
+// Settle hands over the same lines because nothing came for a while. Others wait on.
+func (p *Peeler) Settle() {
+	for i := 0; i < len(p.open); {
+		q := p.open[i]
 		if q.over || !q.flush {
-			p.Unended++
+			i++
 			continue
 		}
+		p.drop(q)
 		p.begin(nil, q.first)
 		p.server, p.writer = append(p.server, q.server...), append(p.writer, q.writer...)
 		m := &p.meta

@@ -4,16 +4,16 @@ import "bytes"
 
 // Peeler takes the envelopes off the lines of one source.
 type Peeler struct {
-	take      func(inner []byte, m *Meta)
-	envelopes []Envelope
-	byClass   [6][]int // indexes of envelopes by the bit of their class
+	take      func(inner []byte, m *Meta) `snapshot:"-"`
+	envelopes []Envelope                  `snapshot:"-"`
+	byClass   [6][]int                    `snapshot:"-"` // indexes of envelopes by the bit of their class
 	layers    [MaxDepth]layer
-	meta      Meta
+	meta      Meta `snapshot:"-"`
 	at        Address
-	line      []byte // the physical line
+	line      []byte `snapshot:"-"` // the physical line
 	indents   bool   // the line before is of a format whose further lines are indented
-	server    []byte // of the envelopes around the current layer
-	writer    []byte
+	server    []byte `snapshot:"-"` // of the envelopes around the current layer
+	writer    []byte `snapshot:"-"`
 	open      []*partial
 	held      int // bytes in open
 	path      place
@@ -29,16 +29,16 @@ type layer struct {
 	depth  int
 	last   int // the envelope that fitted last, counted from 1
 	host   []byte
-	ended  bool // Docker: lines end with a newline in this source
-	fields fields
-	buf    []byte
-	object []byte
+	ended  bool   // Docker: lines end with a newline in this source
+	fields fields `snapshot:"-"`
+	buf    []byte `snapshot:"-"`
+	object []byte `snapshot:"-"`
 
-	inner  []byte
-	time   []byte
-	stream []byte
-	who    place
-	why    string // of a lost text
+	inner  []byte `snapshot:"-"`
+	time   []byte `snapshot:"-"`
+	stream []byte `snapshot:"-"`
+	who    place  `snapshot:"-"`
+	why    string `snapshot:"-"` // of a lost text
 	many   bool
 	final  bool
 }
@@ -49,7 +49,17 @@ type place struct{ namespace, pod, container, host, program, pid, id, restart []
 // New returns a Peeler that hands every line inside to take. path is that of the
 // input: container runtimes put pod, container and restart into it.
 func New(path string, take func(inner []byte, m *Meta)) *Peeler {
-	p := &Peeler{take: take, envelopes: All(), path: placeOf(path)}
+	p := &Peeler{path: placeOf(path)}
+	for i := range p.layers {
+		p.layers[i].depth = i
+	}
+	p.Resume(take)
+	return p
+}
+
+// Resume makes what a snapshot of a Peeler does not hold.
+func (p *Peeler) Resume(take func(inner []byte, m *Meta)) {
+	p.take, p.envelopes, p.byClass = take, All(), [6][]int{}
 	for i := range p.envelopes {
 		for bit := range p.byClass {
 			if p.envelopes[i].begins&(1<<bit) != 0 {
@@ -57,11 +67,10 @@ func New(path string, take func(inner []byte, m *Meta)) *Peeler {
 			}
 		}
 	}
-	for i := range p.layers {
-		p.layers[i].depth = i
-	}
-	return p
 }
+
+// Turn goes on to another file of the same log, at the same path or another one.
+func (p *Peeler) Turn(path string) { p.path = placeOf(path) }
 
 // Wrappers returns the names of the envelopes met so far. For a source that is
 // wrapped the same way throughout they are the chain, the outermost first.

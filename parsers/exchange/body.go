@@ -14,8 +14,8 @@ import (
 type response struct {
 	x     *Exchange
 	mode  bodyMode
-	said  bool // the content type named the mode, so that broken content is a problem
-	dec   *decoder
+	said  bool    // the content type named the mode, so that broken content is a problem
+	enc   encoded // the body as it came, where it has a content-encoding
 	json  jsonSplitter
 	sse   sseSplitter
 	first []byte // the beginning of a body whose content type says nothing
@@ -54,7 +54,9 @@ func (r *response) begin(h responseHeader) {
 		r.fail("cannot decode the response body: " + err.Error() + "; its messages are not seen")
 		return
 	}
-	r.dec = dec
+	if dec != nil {
+		r.enc = encoded{coding: h.coding, dec: dec}
+	}
 }
 
 // mediaType returns the media type of a content type in lower case.
@@ -74,20 +76,23 @@ func mediaType(contentType string) string {
 func (r *response) data(t event.Time, at event.Address, piece []byte) {
 	r.given = true
 	r.time, r.at = t, at
-	if r.dec == nil {
+	if r.enc.coding == "" {
 		r.plain(piece)
 		return
 	}
 	if r.mode == modeSkip {
 		return
 	}
-	if err := r.dec.push(piece); err != nil && r.mode != modeSkip {
+	if err := r.enc.push(piece, r); err != nil && r.mode != modeSkip {
 		r.fail("cannot decode the response body: " + err.Error() + "; the rest of it is skipped")
 	}
 }
 
 // plain takes decoded bytes. It reports whether more are wanted.
 func (r *response) plain(p []byte) bool {
+	if r.enc.again {
+		return true
+	}
 	r.bytes += int64(len(p))
 	if r.mode == modeSniff {
 		p = r.sniff(p)
@@ -150,7 +155,7 @@ var bom = []byte("\xEF\xBB\xBF")
 // read without the missing bytes, an event stream goes on at its next event.
 func (r *response) gap() {
 	switch {
-	case r.mode == modeSSE && r.dec == nil:
+	case r.mode == modeSSE && r.enc.coding == "":
 		r.sse.gap(r)
 	default:
 		r.stop()
@@ -168,14 +173,15 @@ func (r *response) stop() {
 	r.mode, r.first = modeSkip, nil
 	r.json.drop(r.x.b)
 	r.sse.drop(r.x.b)
+	r.enc.forget(r.x.b)
 }
 
 // end reads what is left when the exchange ends. An answer that stops in its
 // middle is no problem of the input: clients leave.
 func (r *response) end() {
-	r.part = r.dec != nil && r.mode == modeSkip
-	if r.dec != nil {
-		if err := r.dec.close(); err != nil && r.mode != modeSkip {
+	r.part = r.enc.coding != "" && r.mode == modeSkip
+	if r.enc.coding != "" {
+		if err := r.enc.close(r); err != nil && r.mode != modeSkip {
 			r.part = true
 			r.fail("cannot decode the response body: " + err.Error() + "; the rest of it is skipped")
 		}

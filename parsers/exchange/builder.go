@@ -12,31 +12,39 @@ import (
 // order of the calls. It keeps no exchange; whoever reads a source does.
 type Builder struct {
 	src       int32
-	stats     *source.Stats
+	stats     *source.Stats `snapshot:"-"`
 	exchanges uint64
+
+	// Resumable keeps of encoded bodies what decoding them goes on from after a
+	// snapshot was restored.
+	Resumable bool
+	kept      int // bytes of them
 
 	queue []event.Event
 	head  int
 	held  int64 // bytes that queued events hold, about
 
-	names     interner
+	names     interner `snapshot:"-"`
 	announced announced
 
 	// Scratch that one message at a time uses.
-	msg       mcp.Message
-	walk      walker
-	inner     walker // of JSON text inside a string
-	args      []event.Arg
-	text      []byte
-	innerText []byte
-	line      []byte
-	buffers   [][]byte
+	msg       mcp.Message `snapshot:"-"`
+	walk      walker      `snapshot:"-"`
+	inner     walker      `snapshot:"-"` // of JSON text inside a string
+	args      []event.Arg `snapshot:"-"`
+	text      []byte      `snapshot:"-"`
+	innerText []byte      `snapshot:"-"`
+	line      []byte      `snapshot:"-"`
+	buffers   [][]byte    `snapshot:"-"`
 }
 
 // New returns a Builder whose events and problems count in stats.
 func New(src int32, stats *source.Stats) *Builder {
 	return &Builder{src: src, stats: stats}
 }
+
+// Resume gives a Builder that was restored from a snapshot what the snapshot does not hold.
+func (b *Builder) Resume(stats *source.Stats) { b.stats = stats }
 
 // Pop returns the next queued event, valid until the following call to Pop, and nil if there is none.
 func (b *Builder) Pop() *event.Event {

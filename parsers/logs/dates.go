@@ -29,6 +29,11 @@ type dates struct {
 	known  bool
 	turns  []turn // where the day changes, in order
 	at     int    // the turn that holds for the last line
+
+	follows bool // the file is read while it is written: what comes later is not there yet
+	written int64
+	clock   int64 // time of day of the last line
+	day     int64 // since 1970
 }
 
 // turn is a line from which on another day holds, in days since 1970.
@@ -45,7 +50,12 @@ func (p *parser) complete(st stamp, line int64) (stamp, bool) {
 		p.note("times have no year; the latest was taken in which they lie before the file was last written", p.modified)
 		return st, true
 	}
-	d, ok := p.dates.dayOf(p, line)
+	d, ok := int64(0), true
+	if p.dates.follows {
+		d = p.dates.now(p, st.ns)
+	} else {
+		d, ok = p.dates.dayOf(p, line)
+	}
 	if !ok {
 		return st, false
 	}
@@ -94,6 +104,24 @@ func (d *dates) dayOf(p *parser, line int64) (int64, bool) {
 		d.at++
 	}
 	return d.turns[d.at].day, true
+}
+
+// now is the day of a line that was just written, or, where many were read at once,
+// that follows such a line: the latest on which it lies before the file was written, but for midnights.
+func (d *dates) now(p *parser, ns int64) int64 {
+	written := p.modified + int64(p.opt.AssumeUTCOffset)*1e9
+	latest := written / day
+	if ns > written%day+nearly {
+		latest--
+	}
+	switch {
+	case d.written != written:
+		d.day = latest
+	case ns < d.clock-halfDay && d.day < latest:
+		d.day++
+	}
+	d.written, d.clock = written, ns
+	return d.day
 }
 
 // look counts midnights from the beginning of the file to its end, and from there back.

@@ -52,12 +52,12 @@ type formState struct {
 	last     int        // the form that read the last line, counted from 1; 0 = none yet
 	waiting  []*pending // records of several lines, by stream
 	stream   string     // whose line is read now, where several writers are mixed; set by who peels the wrappers
-	strip    []byte     // the line without colour codes
+	strip    []byte     `snapshot:"-"` // the line without colour codes
 	richTime []byte     // rich: the time column last seen
 	shift    int64      // ns to add to the time of this line: it stamps the start of a request of known duration
 	second   int64      // the last stamp of whole seconds, ns
 	moment   event.Moment
-	line     []byte // the line that is read
+	line     []byte `snapshot:"-"` // the line that is read
 	captures [2]int // HAProxy: which captures are the session header, counted from 1; 0 = not known yet
 
 	named [64]uint64 // hashes of the last lines that gave a session to a request without one

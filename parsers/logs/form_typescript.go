@@ -12,7 +12,7 @@ import (
 
 // consoleState is what such a server printed in the lines before.
 type consoleState struct {
-	named int64  // the last line that names the session of a request; 0 = none so far
+	named int64  // the line behind the last one that names the session of a request; 0 = none so far, -1 = in a file before
 	init  []byte // the initialize request that was printed last
 	inits int    // how many were printed since a session was made
 }
@@ -34,7 +34,7 @@ var consoleTemplates = []template{
 
 func consoleNamed(p *parser, _ []byte) verdict {
 	p.mcp = true
-	p.forms.told.console.named = p.base.At.N
+	p.forms.told.console.named = p.base.At.N + 1
 	return silent
 }
 
@@ -42,7 +42,7 @@ func consoleNamed(p *parser, _ []byte) verdict {
 // had no session header, which shows once it printed the session of another.
 func consoleBody(p *parser, _ []byte) verdict {
 	s := &p.forms.told.console
-	return p.printed(s.named > 0 && s.named != p.base.At.N-1)
+	return p.printed(s.named != 0 && s.named != p.base.At.N)
 }
 
 // consoleRequest reads a request that is printed whether or not it has a session.

@@ -34,9 +34,10 @@ const (
 
 // pending is a record whose lines are still coming.
 type pending struct {
-	stream  string // whose line it is, where several writers are mixed
-	wrap    wrap   // what the envelopes of its first line tell
-	kind    *joinKind
+	stream  string    // whose line it is, where several writers are mixed
+	wrap    wrap      // what the envelopes of its first line tell
+	kind    *joinKind `snapshot:"-"`
+	number  int       // of kind, counted from 1; 0 = none
 	at      event.Address
 	counted int64 // lines that were counted as ignored so far
 	in      []envelope.Share
@@ -106,7 +107,7 @@ func (p *parser) join(b []byte, at event.Address) (f fate, done bool) {
 		k := &joinKinds[i]
 		*q = pending{stream: p.forms.stream, at: at, buf: q.buf[:0], in: q.in[:0]}
 		if k.begins(p, q, line) {
-			q.kind, q.counted, q.wrap = k, 1, p.wrap.kept()
+			q.kind, q.number, q.counted, q.wrap = k, i+1, 1, p.wrap.kept()
 			q.in = envelope.Count(q.in, p.source)
 			return ignored, true
 		}
@@ -137,7 +138,7 @@ func mayJoin(b []byte) bool {
 // joined reads the record in q and says what became of its lines.
 func (p *parser) joined(q *pending) fate {
 	k := q.kind
-	q.kind = nil
+	q.kind, q.number = nil, 0
 	if k.whole == nil || len(q.buf) == 0 {
 		return ignored
 	}
@@ -163,12 +164,17 @@ func (p *parser) flush() bool {
 			p.unended()
 		}
 	}
+	p.settle()
+	return len(p.queue) > before
+}
+
+// settle reads the records of several lines to which no line will come any more.
+func (p *parser) settle() {
 	for _, q := range p.forms.waiting {
 		if q.kind != nil {
 			p.joined(q)
 		}
 	}
-	return len(p.queue) > before
 }
 
 // open returns the record of a stream, or nil.

@@ -18,25 +18,25 @@ func Formats() []source.Format {
 		{
 			Name: "native", Title: "native isodetect events, one JSON object a line", Checked: "real",
 			Carries: "all signals, as far as the server writes message events",
-			Sniff:   sniffNative, Times: times, Open: open,
+			Sniff:   sniffNative, Times: times, Open: open, Follow: follow,
 		},
 		{
 			Name: "jsonlines", Title: "JSON lines of a server, proxy or gateway", Checked: "real",
 			Carries: "fallback_resolution; with lines about messages also capability_drift, token_collision, cancellation_crosstalk, subscription_bleed, response_crossing",
 			Forms:   jsonForms(),
-			Sniff:   sniffJSON, Times: times, Open: open,
+			Sniff:   sniffJSON, Times: times, Open: open, Follow: follow,
 		},
 		{
 			Name: "logfmt", Title: "key=value lines of a server log", Checked: "real",
 			Carries: "as jsonlines; the types of ids are lost",
 			Forms:   pairForms(),
-			Sniff:   sniffLogfmt, Times: times, Open: open,
+			Sniff:   sniffLogfmt, Times: times, Open: open, Follow: follow,
 		},
 		{
 			Name: "text", Title: "text of a server or proxy: access logs, consoles of SDKs, running text", Checked: "real",
 			Carries: "fallback_resolution where request and response session headers are logged or the log says session_resolved; the sessions that it names",
 			Forms:   Forms(),
-			Sniff:   sniffText, Times: times, Open: open,
+			Sniff:   sniffText, Times: times, Open: open, Follow: follow,
 		},
 	}
 }

@@ -23,17 +23,18 @@ const (
 // parser turns lines into events. Beside the line it keeps what a file has shown
 // so far about itself, never anything about sessions.
 type parser struct {
-	opt      source.Options
-	stats    *source.Stats   // of the file that is read
+	opt      source.Options  `snapshot:"-"`
+	stats    *source.Stats   `snapshot:"-"` // of the file that is read
 	source   int32           // its index
 	files    []*source.Input // all that were read so far, of one log
+	row      int64           // number of the last line in it
 	modified int64           // when that file was last written, ns; 0 = not known
 	dates    dates           // what times without a date mean in it
 	queue    []event.Event
-	rec      record
-	strip    []byte
-	names    names
-	domain   domainCache
+	rec      record      `snapshot:"-"`
+	strip    []byte      `snapshot:"-"`
+	names    names       `snapshot:"-"`
+	domain   domainCache `snapshot:"-"`
 
 	mcp     bool // a line of this file spoke of MCP for certain: a bare session key counts
 	headers bool // request headers that hold a session id are logged: a dump without one had none
@@ -41,19 +42,19 @@ type parser struct {
 	native  nativeState
 	forms   formState // of the lines of running text
 
-	user   *userPatterns   // nil = the user gave none
-	shapes *pattern.Shapes // of the lines that were not understood, nil = nobody asks
+	user   *userPatterns   `snapshot:"-"` // nil = the user gave none
+	shapes *pattern.Shapes `snapshot:"-"` // of the lines that were not understood, nil = nobody asks
 
 	peeler *envelope.Peeler
-	wrap   wrap   // what the envelopes of the current line tell
-	outer  outer  // the physical line, and what becomes of it
-	shown  []byte // what of it stands in excerpts instead of it: a record of a document; nil = the line
+	wrap   wrap   `snapshot:"-"` // what the envelopes of the current line tell
+	outer  outer  `snapshot:"-"` // the physical line, and what becomes of it
+	shown  []byte `snapshot:"-"` // what of it stands in excerpts instead of it: a record of a document; nil = the line
 
 	// Of the current line.
-	base  event.Event // time, address, domain
+	base  event.Event `snapshot:"-"` // time, address, domain
 	began int         // its first event in queue
-	said  phrase
-	msg   []byte
+	said  phrase      `snapshot:"-"`
+	msg   []byte      `snapshot:"-"`
 }
 
 func newParser(stats *source.Stats, opt source.Options) *parser {
@@ -65,6 +66,7 @@ func (p *parser) turn(in *source.Input) {
 	p.stats, p.source, p.modified = &in.Stats, in.Index, in.Modified
 	p.dates = dates{in: in}
 	p.files = append(p.files, in)
+	p.renumber()
 	if p.opt.Suggest != nil {
 		p.shapes = p.opt.Suggest.Input(in.Index, in.Path)
 	}

@@ -54,10 +54,7 @@ func (r *reader) read(bytes io.Reader, stream io.Closer) {
 // Next returns the next event, valid until the following call, and io.EOF at the end.
 func (r *reader) Next() (*event.Event, error) {
 	for {
-		if r.next < len(r.parser.queue) {
-			e := &r.parser.queue[r.next]
-			r.next++
-			r.parser.statsOf(e.At.Source).Events++
+		if e := r.parser.pop(&r.next); e != nil {
 			return e, nil
 		}
 		r.next = 0
@@ -104,22 +101,8 @@ func (r *reader) line() error {
 		stats.Repeated++
 		return nil
 	}
-	fate, why := r.parser.line(b, at)
-	r.count(fate, why, at, 1)
+	r.parser.feed(b, at)
 	return nil
-}
-
-// count counts the records that one fate befell.
-func (r *reader) count(f fate, why string, at event.Address, records int64) {
-	switch stats := &r.in.Stats; f {
-	case used:
-		stats.Used += records
-	case ignored:
-		stats.Ignored += records
-	case malformed:
-		stats.Malformed += records - 1
-		stats.Bad(at, why)
-	}
 }
 
 // entry reads one entry of a journal export; each of its lines is a record.
@@ -132,13 +115,13 @@ func (r *reader) entry() error {
 	switch {
 	case errors.Is(err, envelope.ErrEntry):
 		stats.Records += records
-		r.count(malformed, err.Error()+"; it was skipped", at, records)
+		r.parser.count(malformed, err.Error()+"; it was skipped", at, records)
 	case err != nil:
 		return r.ended(err)
 	default:
 		stats.Records += records
 		f, why := r.parser.entry(r.export, at)
-		r.count(f, why, at, records)
+		r.parser.count(f, why, at, records)
 	}
 	return nil
 }

@@ -30,6 +30,10 @@ type Format struct {
 	// log; otherwise such files are opened together, the oldest first.
 	Times func(piece []byte, in *Input, opt Options) []int64
 
+	// Follow starts to take a log line by line while it is written. It is nil for a
+	// format that cannot be read so.
+	Follow func(in *Input, opt Options) (Feeder, error)
+
 	// Open starts reading. For a format with neither Group nor Times, len(in) is 1.
 	Open func(in []*Input, opt Options) (Reader, error)
 }
@@ -111,6 +115,7 @@ type Stats struct {
 	First     int64 // event time of the first and last stamped record, ns; 0 = none
 	Last      int64
 	BackSteps int64       // stamps earlier than the one before, clamped
+	Late      int64       // events that came when later ones had been told: their time is an interval up to then
 	Err       string      // why the input could not be read at all, or only up to a point; "" = it was
 	Facts     event.Facts // what the lines of a log tell
 	Notes     []string

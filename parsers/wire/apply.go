@@ -42,7 +42,7 @@ func (l *line) readBody(key string, value []byte, kind jsonparser.ValueType) err
 const maxOpen = 1 << 17
 
 // apply hands one line to its exchange.
-func (r *reader) apply(l *line, at event.Address) error {
+func (r *feeder) apply(l *line, at event.Address) error {
 	t := r.time(l.ts)
 	if l.kind == kindGap {
 		r.gap(l, t, at)
@@ -71,7 +71,7 @@ func (r *reader) apply(l *line, at event.Address) error {
 }
 
 // time makes stamps monotone: inside one source its order counts.
-func (r *reader) time(ns int64) event.Time {
+func (r *feeder) time(ns int64) event.Time {
 	switch {
 	case ns == 0:
 		ns = r.last
@@ -83,7 +83,7 @@ func (r *reader) time(ns int64) event.Time {
 	return event.At(ns)
 }
 
-func (r *reader) begin(l *line, t event.Time, at event.Address, loss event.Loss) *live {
+func (r *feeder) begin(l *line, t event.Time, at event.Address, loss event.Loss) *live {
 	if len(r.open) >= maxOpen {
 		r.evict(t, at)
 	}
@@ -97,7 +97,7 @@ func (r *reader) begin(l *line, t event.Time, at event.Address, loss event.Loss)
 	return x
 }
 
-func (r *reader) request(l *line, t event.Time, at event.Address) {
+func (r *feeder) request(l *line, t event.Time, at event.Address) {
 	var loss event.Loss
 	if l.noHead {
 		loss |= event.LossHeaders
@@ -115,7 +115,7 @@ func (r *reader) request(l *line, t event.Time, at event.Address) {
 	x.RequestBody(t, at, l.body, loss&event.LossRequestBody)
 }
 
-func (r *reader) response(x *live, l *line, t event.Time, at event.Address) {
+func (r *feeder) response(x *live, l *line, t event.Time, at event.Address) {
 	switch l.kind {
 	case kindHead:
 		var loss event.Loss
@@ -151,7 +151,7 @@ func (r *reader) response(x *live, l *line, t event.Time, at event.Address) {
 }
 
 // gap applies to one exchange, or to all that are open on a connection.
-func (r *reader) gap(l *line, t event.Time, at event.Address) {
+func (r *feeder) gap(l *line, t event.Time, at event.Address) {
 	dir := event.DirUnknown
 	switch l.dir {
 	case "client", "to_server", "c2s", "request":
@@ -174,7 +174,7 @@ func (r *reader) gap(l *line, t event.Time, at event.Address) {
 	r.b.Gap(t, at, event.Sender{Conn: l.conn, Peer: hostOf(l.peer)}, dir, loss, note)
 }
 
-func (r *reader) forget(x string) {
+func (r *feeder) forget(x string) {
 	delete(r.open, x)
 	// The order is only needed at the end; it is thinned out when most of it is closed.
 	if len(r.order) > 1024 && len(r.order) > 4*len(r.open) {
@@ -190,7 +190,7 @@ func (r *reader) forget(x string) {
 }
 
 // evict closes the exchange that is open longest.
-func (r *reader) evict(t event.Time, at event.Address) {
+func (r *feeder) evict(t event.Time, at event.Address) {
 	for i, id := range r.order {
 		x, ok := r.open[id]
 		if !ok {

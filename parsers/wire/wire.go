@@ -10,7 +10,6 @@ import (
 
 	"github.com/buger/jsonparser"
 	"github.com/isodetect/isodetect/event"
-	"github.com/isodetect/isodetect/parsers/exchange"
 	"github.com/isodetect/isodetect/parsers/lines"
 	"github.com/isodetect/isodetect/parsers/source"
 )
@@ -28,6 +27,7 @@ var Format = source.Format{
 	Carries: "all signals: bodies, headers, times of every SSE event, who closed",
 	Sniff:   sniff,
 	Open:    open,
+	Follow:  follow,
 }
 
 // sniff looks at the first lines: the schema line is certain, a line with the
@@ -82,36 +82,22 @@ func open(in []*source.Input, _ source.Options) (source.Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", i.Path, err)
 	}
-	i.Stats.Format = name
-	b := exchange.New(i.Index, &i.Stats)
-	return &reader{
-		in: i, stats: &i.Stats, rc: rc, lines: lines.New(rc, source.MaxRecord),
-		b: b, line: line{b: b}, open: map[string]*live{},
-	}, nil
+	return &reader{feeder: newFeeder(i), rc: rc, lines: lines.New(rc, source.MaxRecord)}, nil
 }
 
 // reader reads one wire JSONL input.
 type reader struct {
-	in    *source.Input
-	stats *source.Stats
+	*feeder
 	rc    io.ReadCloser
 	lines *lines.Reader
-	b     *exchange.Builder
-	line  line // the one that is read now
-	open  map[string]*live
-	order []string // exchange ids in the order they were opened, for the end
 	ended bool
 	err   error
-	last  int64 // time of the latest line, ns
 }
-
-// live is an exchange that has not been closed.
-type live struct{ *exchange.Exchange }
 
 // Next returns the next event.
 func (r *reader) Next() (*event.Event, error) {
 	for {
-		if e := r.b.Pop(); e != nil {
+		if e := r.feeder.Next(); e != nil {
 			return e, nil
 		}
 		if r.ended {
@@ -133,30 +119,12 @@ func (r *reader) step() {
 		return
 	}
 	r.stats.Bytes = r.lines.Read()
-	raw = bytes.TrimSpace(raw)
-	if len(raw) == 0 && !long {
-		return // a blank line is no record
-	}
-	r.stats.Records++
 	at := event.Address{Source: r.in.Index, Unit: event.UnitLine, N: r.lines.N(), Offset: r.lines.Offset()}
 	if long {
-		r.stats.Bad(at, "line over 64 MiB: skipped")
+		r.long(at)
 		return
 	}
-	l := &r.line
-	if err := parseLine(raw, l); err != nil {
-		r.stats.Bad(at, err.Error())
-		return
-	}
-	if l.kind == kindSchema {
-		r.stats.Ignored++
-		return
-	}
-	if err := r.apply(l, at); err != nil {
-		r.stats.Bad(at, err.Error())
-		return
-	}
-	r.stats.Used++
+	r.Feed(raw, at)
 }
 
 // finish closes what is still open: it was open when the recording ended.
@@ -165,11 +133,5 @@ func (r *reader) finish(err error) {
 	if err != io.EOF {
 		r.err = fmt.Errorf("cannot read %s: %w", r.in.Path, err)
 	}
-	at := event.Address{Source: r.in.Index, Unit: event.UnitLine, N: r.lines.N(), Offset: r.lines.Offset()}
-	for _, x := range r.order {
-		if l, ok := r.open[x]; ok {
-			l.Close(event.At(r.last), at, event.ByWindow, 0)
-		}
-	}
-	r.open, r.order = nil, nil
+	r.End(event.Address{Source: r.in.Index, Unit: event.UnitLine, N: r.lines.N(), Offset: r.lines.Offset()})
 }
