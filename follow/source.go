@@ -409,3 +409,12 @@ func (s *Source) openTarget(st State) *file {
 	g.close()
 	return nil
 }
+
+// Modified is when the file that is read was last written to, as far as seen, in
+// Unix nanoseconds; 0 = not known.
+func (s *Source) Modified() int64 {
+	if len(s.chain) == 0 {
+		return 0
+	}
+	return s.chain[0].modified
+}

@@ -14,6 +14,21 @@ type From struct {
 	Back  time.Duration // at what was written so long ago, by the times of the lines, or else by when it was last written to
 }
 
+// ParseFrom reads "now", "start", or a duration back such as "15m".
+func ParseFrom(text string) (From, error) {
+	switch text {
+	case "now":
+		return From{}, nil
+	case "start":
+		return From{Start: true}, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil || d <= 0 {
+		return From{}, fmt.Errorf("use now, start, or a duration back such as 15m")
+	}
+	return From{Back: d}, nil
+}
+
 // begin sets where the reading of the first file of a source begins.
 func (s *Source) begin(g *file) {
 	opt := &s.follower.opt

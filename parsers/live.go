@@ -57,6 +57,9 @@ func NewLive(opt Options) *Live {
 	return l
 }
 
+// Time is the event time up to which the order is decided, in ns.
+func (l *Live) Time() int64 { return l.Latest }
+
 // Inputs returns the sources as inputs of a run, with their counters, by index.
 func (l *Live) Inputs() []*source.Input {
 	in := make([]*source.Input, len(l.Sources))

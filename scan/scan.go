@@ -71,13 +71,7 @@ func Run(ctx context.Context, opt Options) (*verdict.Result, []*source.Input, er
 		return nil, nil, err
 	}
 	defer set.Close()
-	eng := rules.NewEngine(rules.Options{Since: opt.Since, Until: opt.Until,
-		CancelWindow:   opt.CancelWindow.Nanoseconds(),
-		SharedByDesign: opt.SharedByDesign,
-		Pinned:         opt.Assume == Pinned,
-		Multiplexed:    opt.Assume == Multiplexed,
-		Limits:         opt.Limits,
-	})
+	eng := rules.NewEngine(opt.Engine())
 	interrupted, err := feed(ctx, set, eng, opt)
 	if err != nil {
 		return nil, nil, err
@@ -93,24 +87,47 @@ func Run(ctx context.Context, opt Options) (*verdict.Result, []*source.Input, er
 }
 
 func openInputs(ctx context.Context, opt Options) (*parsers.Set, error) {
-	offset, given, err := ParseZone(opt.Zone)
+	parse, err := opt.Parsers()
 	if err != nil {
 		return nil, err
 	}
+	return parsers.Open(ctx, opt.Paths, parse)
+}
+
+// Engine is what the rules need of the options.
+func (opt Options) Engine() rules.Options {
+	return rules.Options{
+		Since: opt.Since, Until: opt.Until,
+		CancelWindow:   opt.CancelWindow.Nanoseconds(),
+		SharedByDesign: opt.SharedByDesign,
+		Pinned:         opt.Assume == Pinned,
+		Multiplexed:    opt.Assume == Multiplexed,
+		Limits:         opt.Limits,
+	}
+}
+
+// Parsers is what the reading of inputs needs of the options. The error says which
+// of them cannot be used.
+func (opt Options) Parsers() (parsers.Options, error) {
+	var none parsers.Options
+	offset, given, err := ParseZone(opt.Zone)
+	if err != nil {
+		return none, err
+	}
 	domainOf, err := domainsOf(opt.Domains)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	var keys *keylog.Log
 	if opt.TLSKeyLog != "" {
 		if keys, err = keylog.Open(opt.TLSKeyLog); err != nil {
-			return nil, err
+			return none, err
 		}
 	}
-	return parsers.Open(ctx, opt.Paths, parsers.Options{
+	return parsers.Options{
 		Formats: opt.formats,
 		Format:  opt.InputFormat,
 		Stdin:   opt.Stdin,
 		Source:  source.Options{AssumeUTCOffset: offset, ZoneGiven: given, TLSKeys: keys, DomainOf: domainOf, Patterns: opt.Patterns, Suggest: opt.Suggest},
-	})
+	}, nil
 }

@@ -6,10 +6,8 @@ package tail
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
@@ -68,7 +66,7 @@ type graph struct {
 }
 
 // counts are the values at the last look, from which metrics grow.
-type counts struct{ malformed, gaps, evictions int64 }
+type counts struct{ malformed, gaps, late, evictions int64 }
 
 // known is what a snapshot of a graph refers to.
 func known() snapshot.Known {
@@ -161,20 +159,20 @@ func (t *Tail) loop(ctx context.Context) error {
 			return errors.Join(err, t.checkpoint())
 		}
 		if t.opt.Gauges != nil {
-			t.gauge()
+			t.gauge(busy)
 		}
 		if !busy {
 			if t.over() {
 				break // standard input ended, and there is nothing else
 			}
-			t.opt.Clock.Wait(ctx, t.opt.Follow.Poll)
+			t.follower.Wait(ctx)
 		}
 	}
 	return t.checkpoint()
 }
 
 // over reports whether nothing will ever come again.
-func (t *Tail) over() bool { return t.follower.Over() }
+func (t *Tail) over() bool { return t.follower.Done() }
 
 // End decides what still waits for more evidence, as a scan does at the end of its
 // inputs, and tells it. It is for inputs that are over.
@@ -207,7 +205,7 @@ func (t *Tail) Close() error {
 // Line takes a line of a source.
 func (t *Tail) Line(s *follow.Source, line []byte, n, offset int64) error {
 	t.dirty = true
-	if err := t.graph.Live.Line(s.Index, s.Path, line, n, offset, s.Modified); err != nil {
+	if err := t.graph.Live.Line(s.Index, s.Path, line, n, offset, s.Modified()); err != nil {
 		return err
 	}
 	return t.drain()
@@ -335,6 +333,7 @@ func (t *Tail) now() (c counts) {
 	for _, in := range t.graph.Live.Inputs() {
 		c.malformed += in.Stats.Malformed
 		c.gaps += in.Stats.Gaps
+		c.late += in.Stats.Late
 	}
 	for _, s := range t.graph.Engine.Sinks {
 		c.evictions += int64(s.Domain.Evicted)
@@ -343,12 +342,12 @@ func (t *Tail) now() (c counts) {
 }
 
 // gauge shows how the watch stands.
-func (t *Tail) gauge() {
+func (t *Tail) gauge(busy bool) {
 	g, c := t.opt.Gauges, t.now()
 	g.malformed.AddInt64(c.malformed - t.counts.malformed)
 	g.gaps.AddInt64(c.gaps - t.counts.gaps)
 	g.evictions.AddInt64(c.evictions - t.counts.evictions)
-	g.late.Set(uint64(t.graph.Live.Late()))
+	g.late.AddInt64(c.late - t.counts.late)
 	t.counts = c
 	live := 0
 	for _, s := range t.graph.Engine.Sinks {
@@ -356,7 +355,11 @@ func (t *Tail) gauge() {
 	}
 	g.sessions.Store(int64(live))
 	g.watermark.Store(t.graph.Live.Time())
-	g.lag.Store(int64(t.follower.Behind()))
+	lag := int64(0)
+	if at := t.graph.Live.Time(); busy && at > 0 { // more is written than was judged
+		lag = max(0, t.opt.Clock.Now().UnixNano()-at)
+	}
+	g.lag.Store(lag)
 	g.beat.Store(t.opt.Clock.Now().UnixNano())
 	g.ready.Store(true)
 }
@@ -370,6 +373,3 @@ func (t *Tail) Summary() string {
 	parts := []string{fmt.Sprintf("%d lines read, %d used, %d malformed", lines, used, bad), fmt.Sprintf("%d findings told", len(t.emitter.Told))}
 	return strings.Join(parts, "; ")
 }
-
-var _ io.Closer = (*Tail)(nil)
-var _ json.Marshaler = json.RawMessage(nil)

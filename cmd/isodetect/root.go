@@ -41,7 +41,7 @@ func newRoot() *cobra.Command {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
 	root.SetUsageFunc(usage)
-	root.AddCommand(newScan(), newInspect(), newRecord(), newBaseline(), newConfig(), newExplain(), newFormats(), newAlerts(), newVersion(), newMan())
+	root.AddCommand(newScan(), newInspect(), newTail(), newRecord(), newBaseline(), newConfig(), newExplain(), newFormats(), newAlerts(), newVersion(), newMan())
 	return root
 }
 

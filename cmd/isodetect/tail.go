@@ -84,12 +84,12 @@ func (f *tailFlags) options(c *cobra.Command, args []string) (tail.Options, erro
 	if err != nil {
 		return tail.Options{}, err
 	}
-	parse, err := o.ParserOptions()
+	parse, err := o.Parsers()
 	if err != nil {
 		return tail.Options{}, err
 	}
 	opt := tail.Options{
-		Paths: args, Parsers: parse, Engine: o.EngineOptions(),
+		Paths: args, Parsers: parse, Engine: o.Engine(),
 		Report: report.Options{Version: version(), Reveal: f.in.reveal}, Checkpoint: f.checkpoint, Fresh: f.fresh,
 		Follow: follow.Options{Stdin: c.InOrStdin()}, Clock: follow.System(), Gauges: tail.NewGauges(),
 		Log: func(text string) { fmt.Fprintln(c.ErrOrStderr(), "isodetect: "+report.Printable(text)) },
