@@ -147,13 +147,13 @@ func (t *Tail) Run(ctx context.Context) error {
 }
 
 func (t *Tail) loop(ctx context.Context) error {
-	if err := t.checkpoint(); err != nil {
-		return err
-	}
-	for ctx.Err() == nil {
+	for first := true; ctx.Err() == nil; first = false {
 		busy, err := t.follower.Look(t)
 		if err == nil {
 			err = t.look()
+		}
+		if err == nil && first { // from now on it is known which files these are
+			err = t.checkpoint()
 		}
 		if err != nil {
 			return errors.Join(err, t.checkpoint())
