@@ -104,25 +104,26 @@ func (p *parser) readText(b []byte) bool {
 	}
 	s := &p.forms
 	quote := bytes.IndexByte(b[:min(len(b), 512)], '"')
-	for i, latest := -1, s.last-1; i < len(textForms); i++ {
-		k := i
-		if i < 0 {
-			k = latest
-		} else if i == latest {
+	latest := s.last - 1
+	if latest >= 0 {
+		switch textForms[latest].claim(p, b, quote) {
+		case silent:
+			return false
+		case filled:
+			return true
+		}
+	}
+	for _, k := range formsBy[b[0]] {
+		if int(k) == latest {
 			continue
 		}
-		if k < 0 {
-			continue
-		}
-		if f := &textForms[k]; f.probe(b, quote) {
-			switch f.read(p, b) {
-			case silent:
-				s.last = k + 1
-				return false
-			case filled:
-				s.last = k + 1
-				return true
-			}
+		switch textForms[k].claim(p, b, quote) {
+		case silent:
+			s.last = int(k) + 1
+			return false
+		case filled:
+			s.last = int(k) + 1
+			return true
 		}
 	}
 	if requestLine(b) {
@@ -131,11 +132,52 @@ func (p *parser) readText(b []byte) bool {
 	return p.running(inlineObject(p, b))
 }
 
+// claim reads a line if it is one of this form.
+func (f *textForm) claim(p *parser, b []byte, quote int) verdict {
+	if !f.probe(b, quote) {
+		return unclaimed
+	}
+	return f.read(p, b)
+}
+
+// formsBy holds the indexes of the forms whose lines may begin with a byte. It is read only.
+var formsBy = func() (by [256][]uint8) {
+	for k := range textForms {
+		for c := range by {
+			if mayBegin(textForms[k].name, byte(c)) {
+				by[c] = append(by[c], uint8(k))
+			}
+		}
+	}
+	return by
+}()
+
+// mayBegin reports whether a line of a form may begin with c. It saves probes that
+// look at the first byte only to say no; of a form that is not named here they all run.
+func mayBegin(form string, c byte) bool {
+	switch form {
+	case "tracing", "agentgateway", "vscode", "claude-desktop", "nginx-error":
+		return isDigit(c)
+	case "envoy", "supergateway":
+		return c == '['
+	case "go-middleware":
+		return c == '[' || isDigit(c)
+	case "alb":
+		return c == 'h' || c == 'g'
+	case "morgan-dev":
+		return 'A' <= c && c <= 'Z'
+	}
+	return true
+}
+
 // running reads running text: the prefixes of loggers, and a message.
 func (p *parser) running(b []byte) bool {
 	r := &p.rec
 	i := r.prefix(b, p.opt.AssumeUTCOffset)
 	t := templateOf(b[i:])
+	if t == nil && b[len(b)-1] != '}' && bytes.Count(b[i:], []byte("=")) < 2 && !telling(b[i:]) {
+		return false // most lines: whatever it says, it says nothing here
+	}
 	if t == nil || t.pairs {
 		return r.readMessage(b, i) || t != nil
 	}

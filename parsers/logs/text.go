@@ -165,8 +165,8 @@ func prefixWord(b []byte) int {
 // loggerName returns the length of the name in "name - LEVEL - message", the
 // format that Python's documentation shows; 0 = that does not come.
 func loggerName(b []byte) int {
-	end := bytes.Index(b[:min(len(b), 120)], []byte(" - "))
-	if end <= 0 || bytes.IndexByte(b[:end], ' ') >= 0 {
+	end := bytes.IndexByte(b[:min(len(b), 118)], ' ')
+	if end <= 0 || !bytes.HasPrefix(b[end:min(len(b), 120)], []byte(" - ")) {
 		return 0
 	}
 	rest := b[end+3:]
@@ -188,6 +188,11 @@ func dashes(w []byte) bool {
 
 // exception reports the class of an error in front of its message.
 func exception(w []byte) bool {
+	switch w[len(w)-1] {
+	case 'n', 'r', ':':
+	default:
+		return false
+	}
 	w = bytes.TrimSuffix(w, []byte(":"))
 	return len(w) > 5 && (bytes.HasSuffix(w, []byte("Exception")) || bytes.HasSuffix(w, []byte("Error")))
 }
@@ -199,6 +204,14 @@ func clock(w []byte) bool {
 }
 
 func level(w []byte) bool {
+	if len(w) == 0 {
+		return false
+	}
+	switch w[0] | 0x20 {
+	case 'd', 'i', 'w', 'e', 't', 'n', 'c', 'f', 'l':
+	default:
+		return false
+	}
 	var buf [12]byte
 	n := 0
 	for _, c := range w {
