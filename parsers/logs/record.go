@@ -45,7 +45,8 @@ type record struct {
 	native  bool   // the first key is isodetect
 	version value  // its value
 
-	front []byte // running text: what stands before the message
+	front  []byte // running text: what stands before the message
+	fronts fronts // those of the lines before
 
 	arena []byte // unescaped texts of this line
 }

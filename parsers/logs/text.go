@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"math"
 )
 
 // readText takes a line apart that is no JSON object: a time and other things
@@ -90,7 +91,9 @@ func wrapped(b []byte) bool {
 // that text in the middle of a message is never taken for its beginning.
 func (r *record) prefix(b []byte, offset int) int {
 	i, leveled := 0, false
-	for range maxPrefix {
+	var set *frontSet  // where the prefix behind the time would be remembered
+	from, seen := 0, 0 // it begins at from, and what stands before seen says that it is one
+	for n := 0; n < maxPrefix; n++ {
 		i = space(b, i)
 		if i >= len(b) {
 			return i
@@ -100,22 +103,48 @@ func (r *record) prefix(b []byte, offset int) int {
 				r.set(slotTime, nil, value{b[i : i+st.length], formBare})
 			}
 			i += st.length
+			set, from, seen = nil, i, i
+			if n == 0 {
+				set = r.fronts.at(b[i:])
+			}
+			if set != nil {
+				if f := set.of(b[i:]); f != nil {
+					i, n, leveled, set = i+int(f.n), int(f.pieces), f.leveled, nil
+				}
+			}
 			continue
 		}
-		n := 0
-		if i > 0 && !leveled {
-			n = loggerName(b[i:])
-		}
-		if n == 0 {
-			n = prefixWord(b[i:])
-		}
-		if n == 0 {
+		size, far := piece(b, i, leveled)
+		if size == 0 {
+			if set != nil && seen <= i {
+				set.keep(b[from:i], n-1, leveled)
+			}
 			return i
 		}
-		leveled = leveled || level(b[i:i+n])
-		i += n
+		seen = max(seen, far)
+		leveled = leveled || level(b[i:i+size])
+		i += size
 	}
 	return i
+}
+
+// piece returns the length of the piece of a prefix at b[i:], 0 = it is none, and
+// how far into b it was looked to know that.
+func piece(b []byte, i int, leveled bool) (size, far int) {
+	far = math.MaxInt
+	if i > 0 && !leveled {
+		if n, ahead := loggerName(b[i:]); n > 0 {
+			if settled(b[i : i+n]) {
+				far = i + ahead
+			}
+			return n, far
+		}
+	}
+	n := prefixWord(b[i:])
+	if n > 0 && i+n < len(b) && b[i+n] == ' ' && settled(b[i:i+n]) {
+		far = i + n + 1
+	}
+	return n, far
 }
 
 const maxPrefix = 12
@@ -163,18 +192,19 @@ func prefixWord(b []byte) int {
 }
 
 // loggerName returns the length of the name in "name - LEVEL - message", the
-// format that Python's documentation shows; 0 = that does not come.
-func loggerName(b []byte) int {
+// format that Python's documentation shows; 0 = that does not come. ahead is how
+// much of b says so.
+func loggerName(b []byte) (n, ahead int) {
 	end := bytes.IndexByte(b[:min(len(b), 118)], ' ')
 	if end <= 0 || !bytes.HasPrefix(b[end:min(len(b), 120)], []byte(" - ")) {
-		return 0
+		return 0, 0
 	}
 	rest := b[end+3:]
 	k := bytes.Index(rest[:min(len(rest), 16)], []byte(" - "))
 	if k <= 0 || !level(bytes.TrimRight(rest[:k], " ")) {
-		return 0
+		return 0, 0
 	}
-	return end
+	return end, end + 3 + k + 3
 }
 
 func dashes(w []byte) bool {
