@@ -41,11 +41,10 @@ func (r *record) readPairs(b []byte, i int) (lead []byte, pairs int) {
 
 // pair files one pair under what its key names.
 func (r *record) pair(key []byte, v value) {
-	path := appendPath(r.path[:0], key)
-	if v.form == formString {
-		r.findBody(v, path)
+	s, quiet := r.again.of(r, key)
+	if v.form == formString && !quiet && len(v.raw) >= 20 && bytes.Contains(v.raw, []byte(`jsonrpc`)) {
+		r.findBody(v, appendPath(r.path[:0], key))
 	}
-	s := keySlots[string(path)]
 	if s <= slotInside || r.loose && (s == slotMessage || s == slotEvent) {
 		return
 	}

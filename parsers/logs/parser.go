@@ -28,6 +28,7 @@ type parser struct {
 	rec    record
 	strip  []byte
 	names  names
+	told   phraseMemo
 	domain domainCache
 
 	mcp     bool // a line of this file spoke of MCP for certain: a bare session key counts
@@ -128,7 +129,7 @@ func (p *parser) text(b []byte) bool {
 func (p *parser) stamp(at event.Address) {
 	p.base = event.Event{At: at, Domain: p.wrap.place(p.domain.of(&p.rec))}
 	if t := p.rec.get(slotTime); t.form != formNone {
-		if st, ok := parseTime(p.rec.text(t), p.opt.AssumeUTCOffset); ok && st.dated && !p.wrap.surer(st, p.opt.ZoneGiven) {
+		if st, ok := p.rec.time(t, p.opt.AssumeUTCOffset); ok && st.dated && !p.wrap.surer(st, p.opt.ZoneGiven) {
 			if !st.zoned && !p.opt.ZoneGiven {
 				p.stats.Note("times have no zone and were read as UTC; --assume-tz says which zone they are in")
 			}

@@ -47,6 +47,10 @@ type record struct {
 
 	front  []byte // running text: what stands before the message
 	fronts fronts // those of the lines before
+	again  keyMemo
+	clock  timeMemo
+	dated  stamp  // of a time that stands in front of running text
+	stood  []byte // that text
 
 	arena []byte // unescaped texts of this line
 }
@@ -67,7 +71,7 @@ func (r *record) reset() {
 	}
 	r.bodies, r.recent.n = r.bodies[:0], 0
 	r.textual, r.twice, r.native, r.bare, r.front = false, "", false, false, nil
-	r.loose, r.level = false, 0
+	r.loose, r.level, r.stood = false, 0, nil
 	if cap(r.arena) > maxArena {
 		r.arena = nil
 	}
@@ -152,6 +156,15 @@ func (r *record) text(v value) []byte {
 		}
 	}
 	return nil
+}
+
+// time reads a time of the record.
+func (r *record) time(v value, offset int) (st stamp, ok bool) {
+	t := r.text(v)
+	if len(t) > 0 && len(r.stood) == len(t) && &r.stood[0] == &t[0] {
+		return r.dated, true
+	}
+	return r.clock.parse(t, offset)
 }
 
 // unescape undoes JSON escapes. Text with other escapes is returned as it stands.

@@ -98,9 +98,12 @@ func (r *record) prefix(b []byte, offset int) int {
 		if i >= len(b) {
 			return i
 		}
-		if st, ok := parseTime(b[i:], offset); ok {
+		if st, ok := r.clock.parse(b[i:], offset); ok {
 			if !r.has(slotTime) {
 				r.set(slotTime, nil, value{b[i : i+st.length], formBare})
+				if st.length >= len("2026-07-19T22:20:43") {
+					r.dated, r.stood = st, b[i:i+st.length]
+				}
 			}
 			i += st.length
 			set, from, seen = nil, i, i
