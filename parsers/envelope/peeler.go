@@ -140,6 +140,18 @@ func possible(b []byte, c class) bool {
 	return c != 0
 }
 
+// Bare reports whether a line has no envelope for certain, whatever the lines
+// around it are: Peel would hand it over as it is.
+func Bare(b []byte) bool {
+	if len(b) == 0 || b[0] == ' ' || b[0] == '\t' || b[0] == 0x1e {
+		return false
+	}
+	return len(b) < minWrapped || !possible(b, classOf(b[0]))
+}
+
+// Bare is called in place of Peel for a line that has no envelope.
+func (p *Peeler) Bare() { p.indents = false }
+
 // minWrapped is the length of the shortest line with an envelope around it.
 const minWrapped = 8
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/envelope"
-	"github.com/isodetect/isodetect/parsers/lines"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -15,7 +14,7 @@ import (
 type reader struct {
 	in     *source.Input
 	stream io.ReadCloser
-	lines  *lines.Reader
+	lines  *ahead
 	export *envelope.ExportReader // instead of lines: a journal export is no text of lines
 	parser *parser
 	next   int // index in parser.queue
@@ -28,7 +27,7 @@ func newReader(stream io.ReadCloser, in *source.Input, opt source.Options) *read
 	if head, _ := from.Peek(64); envelope.IsExport(head) {
 		r.export = envelope.NewExport(from, source.MaxRecord)
 	} else {
-		r.lines = lines.New(from, source.MaxRecord)
+		r.lines = newAhead(from, opt)
 	}
 	return r
 }
@@ -56,19 +55,23 @@ func (r *reader) Next() (*event.Event, error) {
 // line reads one line and queues its events.
 func (r *reader) line() error {
 	r.parser.queue = r.parser.queue[:0]
-	b, err := r.lines.Next()
-	stats := &r.in.Stats
-	stats.Bytes = r.lines.Read()
-	at := event.Address{Source: r.in.Index, Unit: event.UnitLine, N: r.lines.N(), Offset: r.lines.Offset()}
-	switch {
-	case errors.Is(err, lines.ErrTooLong):
-		stats.Records++
-		stats.Bad(at, "line is longer than 64 MiB and was skipped")
-		return nil
-	case err != nil:
+	b, err := r.lines.next()
+	if err != nil {
 		return r.end(err)
 	}
+	l := &r.lines.line
+	stats := &r.in.Stats
+	stats.Bytes = l.read
 	stats.Records++
+	if !l.long && r.parser.pass(b, l.glance) {
+		stats.Ignored++
+		return nil
+	}
+	at := event.Address{Source: r.in.Index, Unit: event.UnitLine, N: r.lines.n, Offset: l.offset}
+	if l.long {
+		stats.Bad(at, "line is longer than 64 MiB and was skipped")
+		return nil
+	}
 	fate, why := r.parser.line(b, at)
 	r.count(fate, why, at, 1)
 	return nil
@@ -116,4 +119,10 @@ func (r *reader) end(err error) error {
 	return err
 }
 
-func (r *reader) Close() error { return r.stream.Close() }
+// Close stops the reading and closes the input.
+func (r *reader) Close() error {
+	if r.lines != nil {
+		r.lines.stop()
+	}
+	return r.stream.Close()
+}

@@ -1,0 +1,118 @@
+package logs
+
+import (
+	"bytes"
+
+	"github.com/isodetect/isodetect/parsers/envelope"
+	"github.com/isodetect/isodetect/parsers/source"
+)
+
+// Most lines of most logs carry nothing, and that shows in the line alone. Such
+// lines are told from the others ahead of the parser, on another goroutine; the parser
+// then does for them what reading them whole would have done, and no more.
+
+// glance is what a line shows by itself.
+type glance uint8
+
+const (
+	unclear glance = iota // the parser has to read it
+	dull                  // running text that tells nothing
+	uvicorn               // a uvicorn access line that tells nothing by itself
+	clf                   // the same of the common log format
+)
+
+// glanceForms are the forms whose silent lines are told ahead, by glance.
+var glanceForms = [...]struct {
+	name string
+	k    int
+}{uvicorn: {"uvicorn", formNamed("uvicorn")}, clf: {"clf", formNamed("clf")}}
+
+func formNamed(name string) int {
+	for i := range textForms {
+		if textForms[i].name == name {
+			return i
+		}
+	}
+	panic("BUG: no form " + name)
+}
+
+// skimmer looks at lines one by one and keeps nothing of them that counts.
+type skimmer struct{ p *parser }
+
+func newSkimmer(opt source.Options) *skimmer {
+	return &skimmer{newParser(&source.Stats{}, opt)}
+}
+
+const (
+	maxSkimmed = 4 << 10 // longer lines are rare, and costly to read twice
+)
+
+// look says what a line shows. It depends on its bytes only.
+func (s *skimmer) look(b []byte) glance {
+	if len(b) == 0 {
+		return dull
+	}
+	c := b[0]
+	if len(b) > maxSkimmed || !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') || b[len(b)-1] == '}' || bytes.Count(b, []byte("=")) > 1 {
+		return unclear
+	}
+	if mayJoin(b) || bytes.IndexByte(b, 0x1b) >= 0 || !envelope.Bare(b) {
+		return unclear
+	}
+	if wrapped(b) {
+		return dull
+	}
+	p := s.p
+	quote := bytes.IndexByte(b[:min(len(b), 512)], '"')
+	claimed := -1
+	for _, k := range formsBy[c] {
+		if textForms[k].probe(b, quote) {
+			if claimed >= 0 {
+				return unclear
+			}
+			claimed = int(k)
+		}
+	}
+	p.rec.reset()
+	if claimed >= 0 {
+		return s.access(b, claimed)
+	}
+	if requestLine(b) || !p.running(b) {
+		return dull
+	}
+	return unclear
+}
+
+// access looks at a line of one form of access log.
+func (s *skimmer) access(b []byte, form int) glance {
+	for g := uvicorn; g <= clf; g++ {
+		if form == glanceForms[g].k {
+			if s.p.forms.begin(b); textForms[form].read(s.p, b) == silent {
+				return g
+			}
+		}
+	}
+	return unclear
+}
+
+// pass takes a line that was told ahead to carry nothing, and reports whether
+// that holds here: it does not where a record of several lines is open, or the line
+// answers for one before it.
+func (p *parser) pass(b []byte, g glance) bool {
+	if g == unclear || p.peeler == nil {
+		return false
+	}
+	if q := p.forms.open(""); q != nil && q.kind != nil {
+		return false
+	}
+	if told := &p.forms.told.python; g == uvicorn && (told.fresh != "" || told.refused != "") {
+		return false
+	}
+	p.peeler.Bare()
+	p.wrap, p.forms.stream = wrap{}, ""
+	p.forms.begin(b)
+	if g > dull {
+		p.forms.last = glanceForms[g].k + 1
+	}
+	return true
+}
