@@ -117,7 +117,7 @@ func (p *Peeler) peel(depth int, b []byte) {
 func possible(b []byte, c class) bool {
 	switch head := b[:min(len(b), 64)]; c {
 	case digit: // a time, the length in front of RFC 5424, or the name of a service
-		return len(head) > 20 && (b[10] == 'T' || b[10] == '.') || bytes.Contains(head[:min(len(head), 12)], []byte(" <")) || bytes.Contains(head, []byte(" |"))
+		return len(head) > 20 && (b[10] == 'T' || b[10] == '.') || behindBlank(head[:min(len(head), 12)], '<') || behindBlank(head, '|')
 	case letter: // Jul 19, Sun 2026, or the name of a pod or service
 		if b[3] == ' ' && (isDigit(b[4]) || isDigit(b[5])) {
 			return true
@@ -138,6 +138,19 @@ func possible(b []byte, c class) bool {
 		return false
 	}
 	return c != 0
+}
+
+// behindBlank reports whether c stands behind a blank.
+func behindBlank(b []byte, c byte) bool {
+	for i := 0; ; i++ {
+		k := bytes.IndexByte(b[i:], c)
+		if k < 0 {
+			return false
+		}
+		if i += k; i > 0 && b[i-1] == ' ' {
+			return true
+		}
+	}
 }
 
 // Bare reports whether a line has no envelope for certain, whatever the lines

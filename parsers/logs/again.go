@@ -1,11 +1,13 @@
 package logs
 
+import "encoding/binary"
+
 // Logs repeat themselves: the same keys, the same messages and nearly the same
 // time on line after line. What depends on such bytes alone is remembered here. All of
 // it is bounded, and a line is read the same with and without it.
 
 // keyMemo remembers what the keys of pairs name.
-type keyMemo struct{ known [64]knownKey }
+type keyMemo struct{ known [256]knownKey }
 
 type knownKey struct {
 	n     uint8 // bytes of key in use; 0 = none
@@ -19,8 +21,7 @@ func (m *keyMemo) of(r *record, key []byte) (s slot, quiet bool) {
 	if len(key) == 0 || len(key) > len(m.known[0].key) {
 		return slotOfKey(r, key)
 	}
-	h := uint(len(key))*31 + uint(key[0]) + uint(key[len(key)/2])*5 + uint(key[len(key)-1])*3
-	k := &m.known[h%uint(len(m.known))]
+	k := &m.known[spread(key)%uint64(len(m.known))]
 	if string(k.key[:k.n]) != string(key) {
 		k.slot, k.quiet = slotOfKey(r, key)
 		k.n = uint8(copy(k.key[:], key))
@@ -31,6 +32,23 @@ func (m *keyMemo) of(r *record, key []byte) (s slot, quiet bool) {
 func slotOfKey(r *record, key []byte) (s slot, quiet bool) {
 	path := appendPath(r.path[:0], key)
 	return keySlots[string(path)], noRPCInside[string(path)]
+}
+
+// spread makes a number of a text that is not empty; different ones mostly have different numbers.
+func spread(b []byte) uint64 {
+	const odd = 0x9e3779b97f4a7c15
+	h, n := uint64(len(b)), len(b)
+	switch {
+	case n >= 8:
+		h = (h ^ binary.LittleEndian.Uint64(b)) * odd
+		h ^= binary.LittleEndian.Uint64(b[n/2-4:]) >> 7
+		h = (h ^ binary.LittleEndian.Uint64(b[n-8:])) * odd
+	case n >= 4:
+		h = (h ^ uint64(binary.LittleEndian.Uint32(b)) ^ uint64(binary.LittleEndian.Uint32(b[n-4:]))<<32) * odd
+	default:
+		h = (h ^ uint64(b[0])<<8 ^ uint64(b[n/2])<<16 ^ uint64(b[n-1])<<24) * odd
+	}
+	return h >> 40
 }
 
 // phraseMemo remembers what short messages say.
@@ -47,8 +65,7 @@ func (m *phraseMemo) of(text []byte) phrase {
 	if len(text) < 8 || len(text) > len(m.known[0].text) {
 		return readPhrase(text)
 	}
-	h := uint(len(text))*31 + uint(text[1])*7 + uint(text[4])*3 + uint(text[7]) + uint(text[len(text)/2])*5 + uint(text[len(text)-1])*13
-	k := &m.known[h%uint(len(m.known))]
+	k := &m.known[spread(text)%uint64(len(m.known))]
 	if string(k.text[:k.n]) != string(text) {
 		k.phrase = readPhrase(text)
 		k.n = uint8(copy(k.text[:], text))

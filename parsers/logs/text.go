@@ -64,25 +64,25 @@ func plainStart(b []byte) bool {
 // processes would be read as one.
 func wrapped(b []byte) bool {
 	switch {
-	case bytes.HasPrefix(b, []byte("[pod/")):
+	case b[0] == '[' && bytes.HasPrefix(b, []byte("[pod/")):
 		return true
 	case b[0] == '<' && len(b) > 2 && digits(b, 1, 1):
 		return true
-	case len(b) > 15 && month(b[:3]) > 0 && b[3] == ' ': // syslog and journald
+	case len(b) > 15 && b[3] == ' ' && month(b[:3]) > 0: // syslog and journald
 		return true
 	}
-	head := b[:min(len(b), 160)]
-	if k := bytes.IndexByte(head, ' '); k > 0 {
-		rest := head[k+1:]
-		if bytes.HasPrefix(rest, []byte("stdout ")) || bytes.HasPrefix(rest, []byte("stderr ")) {
-			return true
-		}
-		rest = bytes.TrimLeft(rest, " ")
-		if bytes.HasPrefix(rest, []byte("| ")) && !digits(b, 0, 4) && isDigit(b[k-1]) { // compose: name-1 | …
-			return true
-		}
+	k := bytes.IndexByte(b[:min(len(b), 160)], ' ')
+	if k <= 0 || k+3 > len(b) {
+		return false
 	}
-	return false
+	rest := b[k+1 : min(len(b), 160)]
+	if len(rest) > 3 && rest[0] == 's' && rest[1] == 't' && rest[2] == 'd' {
+		return bytes.HasPrefix(rest, []byte("stdout ")) || bytes.HasPrefix(rest, []byte("stderr "))
+	}
+	for len(rest) > 0 && rest[0] == ' ' {
+		rest = rest[1:]
+	}
+	return len(rest) > 1 && rest[0] == '|' && rest[1] == ' ' && !digits(b, 0, 4) && isDigit(b[k-1]) // compose: name-1 | …
 }
 
 // prefix reads what loggers put in front of a message (time, level, logger,
@@ -98,7 +98,9 @@ func (r *record) prefix(b []byte, offset int) int {
 		if i >= len(b) {
 			return i
 		}
-		if st, ok := r.clock.parse(b[i:], offset); ok {
+		if c := b[i]; !isDigit(c) && (c < 'A' || c > 'Z') && c != '.' && c != '+' {
+			// no time begins so
+		} else if st, ok := r.clock.parse(b[i:], offset); ok {
 			if !r.has(slotTime) {
 				r.set(slotTime, nil, value{b[i : i+st.length], formBare})
 				if st.length >= len("2026-07-19T22:20:43") {
