@@ -52,7 +52,7 @@ func spread(b []byte) uint64 {
 }
 
 // phraseMemo remembers what short messages say.
-type phraseMemo struct{ known [32]knownPhrase }
+type phraseMemo struct{ known [128]knownPhrase }
 
 type knownPhrase struct {
 	n      uint8 // bytes of text in use; 0 = none

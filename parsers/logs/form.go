@@ -99,6 +99,10 @@ func (s *formState) begin(line []byte) {
 
 // readText takes a line apart that is no JSON object.
 func (p *parser) readText(b []byte) bool {
+	if p.seen == pairs {
+		p.seen = unclear
+		return p.rec.readMessage(b, 0)
+	}
 	if len(b) > maxText || wrapped(b) {
 		return false
 	}

@@ -37,6 +37,7 @@ type parser struct {
 	native  nativeState
 	forms   formState // of the lines of running text
 
+	seen   glance // what the current line showed ahead
 	peeler *envelope.Peeler
 	wrap   wrap  // what the envelopes of the current line tell
 	outer  outer // the physical line, and what becomes of it

@@ -17,6 +17,7 @@ type glance uint8
 const (
 	unclear glance = iota // the parser has to read it
 	dull                  // running text that tells nothing
+	pairs                 // running text without a prefix, and no template: pairs from its beginning on
 	uvicorn               // a uvicorn access line that tells nothing by itself
 	clf                   // the same of the common log format
 )
@@ -53,10 +54,11 @@ func (s *skimmer) look(b []byte) glance {
 		return dull
 	}
 	c := b[0]
-	if len(b) > maxSkimmed || !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') || b[len(b)-1] == '}' || bytes.Count(b, []byte("=")) > 1 {
+	if len(b) > maxSkimmed || !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') {
 		return unclear
 	}
-	if mayJoin(b) || bytes.IndexByte(b, 0x1b) >= 0 || !envelope.Bare(b) {
+	many := bytes.Count(b, []byte("=")) > 1
+	if b[len(b)-1] == '}' && (!many || bytes.Contains(b, []byte("{ "))) || mayJoin(b) || bytes.IndexByte(b, 0x1b) >= 0 || !envelope.Bare(b) {
 		return unclear
 	}
 	if wrapped(b) {
@@ -74,10 +76,17 @@ func (s *skimmer) look(b []byte) glance {
 		}
 	}
 	p.rec.reset()
-	if claimed >= 0 {
+	switch {
+	case claimed >= 0:
 		return s.access(b, claimed)
-	}
-	if requestLine(b) || !p.running(b) {
+	case requestLine(b):
+		return dull
+	case many:
+		if !isDigit(c) && p.rec.prefix(b, p.opt.AssumeUTCOffset) == 0 && templateOf(b) == nil {
+			return pairs
+		}
+		return unclear
+	case !p.running(b):
 		return dull
 	}
 	return unclear
@@ -97,8 +106,9 @@ func (s *skimmer) access(b []byte, form int) glance {
 
 // pass takes a line that was told ahead to carry nothing, and reports whether
 // that holds here: it does not where a record of several lines is open, or the line
-// answers for one before it.
+// answers for one before it. What else was told is kept for reading it.
 func (p *parser) pass(b []byte, g glance) bool {
+	p.seen = unclear
 	if g == unclear || p.peeler == nil {
 		return false
 	}
@@ -110,8 +120,12 @@ func (p *parser) pass(b []byte, g glance) bool {
 	}
 	p.peeler.Bare()
 	p.wrap, p.forms.stream = wrap{}, ""
+	if g == pairs {
+		p.seen = pairs
+		return false
+	}
 	p.forms.begin(b)
-	if g > dull {
+	if g > pairs {
 		p.forms.last = glanceForms[g].k + 1
 	}
 	return true
