@@ -117,7 +117,7 @@ func (p *parser) readText(b []byte) bool {
 			return true
 		}
 	}
-	for _, k := range formsBy[b[0]] {
+	for _, k := range formsOf(b, quote) {
 		if int(k) == latest {
 			continue
 		}
@@ -144,12 +144,25 @@ func (f *textForm) claim(p *parser, b []byte, quote int) verdict {
 	return f.read(p, b)
 }
 
-// formsBy holds the indexes of the forms whose lines may begin with a byte. It is read only.
-var formsBy = func() (by [256][]uint8) {
-	for k := range textForms {
-		for c := range by {
-			if mayBegin(textForms[k].name, byte(c)) {
-				by[c] = append(by[c], uint8(k))
+// formsOf returns the indexes of the forms that a line may be of, by its first byte
+// and whether there is a quote at its beginning.
+func formsOf(b []byte, quote int) []uint8 {
+	if quote < 0 {
+		return formsBy[0][b[0]]
+	}
+	return formsBy[1][b[0]]
+}
+
+// formsBy holds what formsOf returns, without and with a quote. It is read only.
+var formsBy = func() (by [2][256][]uint8) {
+	for k, f := range textForms {
+		for c := range by[0] {
+			if !mayBegin(f.name, byte(c)) {
+				continue
+			}
+			by[1][c] = append(by[1][c], uint8(k))
+			if f.name != "uvicorn" && f.name != "clf" {
+				by[0][c] = append(by[0][c], uint8(k))
 			}
 		}
 	}

@@ -67,7 +67,7 @@ func (s *skimmer) look(b []byte) glance {
 	p := s.p
 	quote := bytes.IndexByte(b[:min(len(b), 512)], '"')
 	claimed := -1
-	for _, k := range formsBy[c] {
+	for _, k := range formsOf(b, quote) {
 		if textForms[k].probe(b, quote) {
 			if claimed >= 0 {
 				return unclear
@@ -81,15 +81,19 @@ func (s *skimmer) look(b []byte) glance {
 		return s.access(b, claimed)
 	case requestLine(b):
 		return dull
-	case many:
-		if !isDigit(c) && p.rec.prefix(b, p.opt.AssumeUTCOffset) == 0 && templateOf(b) == nil {
-			return pairs
-		}
+	case many && isDigit(c):
 		return unclear
-	case !p.running(b):
-		return dull
 	}
-	return unclear
+	i := p.rec.prefix(b, p.opt.AssumeUTCOffset)
+	switch {
+	case templateOf(b[i:]) != nil || many && i > 0:
+		return unclear
+	case many:
+		return pairs
+	case telling(b[i:]):
+		return unclear
+	}
+	return dull
 }
 
 // access looks at a line of one form of access log.

@@ -169,14 +169,21 @@ func prefixWord(b []byte) int {
 	if b[0] == ']' || b[0] == '|' || b[0] == ':' {
 		return 1
 	}
-	end := 0
+	end, letters := 0, true
 	for end < len(b) && b[end] != ' ' && b[end] != '\t' && b[end] != '=' && b[end] != '[' {
+		letters = letters && 'a' <= b[end]|0x20 && b[end]|0x20 <= 'z'
 		end++
 	}
 	if end == 0 || end > 120 || (end < len(b) && b[end] == '=') {
 		return 0
 	}
 	w := b[:end]
+	if letters { // a word
+		if level(w) {
+			return end
+		}
+		return 0
+	}
 	if k := bytes.LastIndexByte(w[:len(w)-1], ':'); k > 0 && level(w) {
 		return k + 1 // LEVEL:logger:Message
 	}
