@@ -65,9 +65,16 @@ func passOver(b []byte, i int) int {
 	return i
 }
 
-func keyByte(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '.' || c == '-' || c == '@' || c == '/'
-}
+func keyByte(c byte) bool { return keyBytes[c] }
+
+// keyBytes are the bytes of a key. It is read only.
+var keyBytes = func() (is [256]bool) {
+	for c := range is {
+		b := byte(c)
+		is[c] = 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_' || b == '.' || b == '-' || b == '@' || b == '/'
+	}
+	return is
+}()
 
 // pairValue reads the value at b[i:]: quoted, a list or map in brackets, or up to the next blank.
 func pairValue(b []byte, i int) (end int, v value) {

@@ -43,7 +43,7 @@ type parser struct {
 	outer  outer // the physical line, and what becomes of it
 
 	// Of the current line.
-	base event.Event // time, address, domain
+	base event.Event // time, address, domain, loss; nothing else is ever set
 	said phrase
 	msg  []byte
 }
@@ -57,8 +57,10 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 	r, before := &p.rec, len(p.queue)
 	r.reset()
 	p.forms.begin(b)
-	if trimmed := bytes.TrimLeft(b, " \t"); len(trimmed) > 0 && trimmed[0] == '{' {
-		b = trimmed
+	if len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		if trimmed := bytes.TrimLeft(b, " \t"); len(trimmed) > 0 && trimmed[0] == '{' {
+			b = trimmed
+		}
 	}
 	switch {
 	case len(b) == 0:
@@ -128,7 +130,7 @@ func (p *parser) text(b []byte) bool {
 
 // stamp fills what all events of the line have in common.
 func (p *parser) stamp(at event.Address) {
-	p.base = event.Event{At: at, Domain: p.wrap.place(p.domain.of(&p.rec))}
+	p.base.At, p.base.Domain, p.base.Time, p.base.Loss = at, p.wrap.place(p.domain.of(&p.rec)), event.Time{}, 0
 	if t := p.rec.get(slotTime); t.form != formNone {
 		if st, ok := p.rec.time(t, p.opt.AssumeUTCOffset); ok && st.dated && !p.wrap.surer(st, p.opt.ZoneGiven) {
 			if !st.zoned && !p.opt.ZoneGiven {

@@ -16,6 +16,7 @@ type glance uint8
 
 const (
 	unclear glance = iota // the parser has to read it
+	bare                  // it too, but no envelope is around it, and no record of several lines begins with it
 	dull                  // running text that tells nothing
 	pairs                 // running text without a prefix, and no template: pairs from its beginning on
 	uvicorn               // a uvicorn access line that tells nothing by itself
@@ -70,7 +71,7 @@ func (s *skimmer) look(b []byte) glance {
 	for _, k := range formsOf(b, quote) {
 		if textForms[k].probe(b, quote) {
 			if claimed >= 0 {
-				return unclear
+				return bare
 			}
 			claimed = int(k)
 		}
@@ -82,16 +83,16 @@ func (s *skimmer) look(b []byte) glance {
 	case requestLine(b):
 		return dull
 	case many && isDigit(c):
-		return unclear
+		return bare
 	}
 	i := p.rec.prefix(b, p.opt.AssumeUTCOffset)
 	switch {
 	case templateOf(b[i:]) != nil || many && i > 0:
-		return unclear
+		return bare
 	case many:
 		return pairs
 	case telling(b[i:]):
-		return unclear
+		return bare
 	}
 	return dull
 }
@@ -105,7 +106,7 @@ func (s *skimmer) access(b []byte, form int) glance {
 			}
 		}
 	}
-	return unclear
+	return bare
 }
 
 // pass takes a line that was told ahead to carry nothing, and reports whether
@@ -124,8 +125,8 @@ func (p *parser) pass(b []byte, g glance) bool {
 	}
 	p.peeler.Bare()
 	p.wrap, p.forms.stream = wrap{}, ""
-	if g == pairs {
-		p.seen = pairs
+	if g == pairs || g == bare {
+		p.seen = g
 		return false
 	}
 	p.forms.begin(b)

@@ -34,6 +34,9 @@ func (p *parser) line(b []byte, at event.Address) (f fate, why string) {
 		p.peel("")
 	}
 	p.outer = outer{at: at, text: b}
+	if p.seen != unclear {
+		return p.single(b, at)
+	}
 	overlong, unended := p.peeler.Overlong, p.peeler.Unended
 	p.peeler.Peel(b, envelope.Address{N: at.N, Offset: at.Offset})
 	return p.became(overlong, unended)
