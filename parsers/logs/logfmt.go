@@ -96,8 +96,12 @@ func pairValue(b []byte, i int) (end int, v value) {
 		}
 	}
 	end = i
-	for end < len(b) && b[end] != ' ' && b[end] != '\t' {
-		if b[end] == '[' && end-i <= 8 { // map[a:b c:d]
+	for end < len(b) {
+		switch c := b[end]; {
+		case c > '[' || c > ' ' && c < '[':
+		case c == ' ' || c == '\t':
+			return end, value{b[i:end], formBare}
+		case c == '[' && end-i <= 8: // map[a:b c:d]
 			if k := bracketEnd(b, end); k > 0 {
 				end = k
 				continue

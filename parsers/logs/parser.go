@@ -158,7 +158,10 @@ func (p *parser) emit(k event.Kind) *event.Event {
 func (p *parser) name(b []byte) string { return p.names.of(b) }
 
 // names keeps short texts that come again and again.
-type names struct{ seen map[string]string }
+type names struct {
+	seen   map[string]string
+	latest [256]string // some of them, where they are found sooner
+}
 
 const maxNames = 8192
 
@@ -169,7 +172,12 @@ func (n *names) of(b []byte) string {
 	if len(b) > maxID {
 		return mcp.Cut(string(b), maxID)
 	}
+	latest := &n.latest[spread(b)%uint64(len(n.latest))]
+	if *latest == string(b) {
+		return *latest
+	}
 	if s, ok := n.seen[string(b)]; ok {
+		*latest = s
 		return s
 	}
 	if n.seen == nil || len(n.seen) >= maxNames {
