@@ -36,7 +36,7 @@ type line struct {
 	end    int   // in chunk.buf, where it begins behind the line before
 	offset int64 // in the input
 	read   int64 // bytes of the input up to here
-	glance glance
+	seen   seen
 	long   bool // it was longer than the limit and skipped
 }
 
@@ -113,7 +113,7 @@ func (a *ahead) run() {
 		default:
 			l := line{offset: a.lines.Offset(), read: a.lines.Read(), long: err != nil}
 			if !l.long {
-				l.glance = a.skim.look(b)
+				l.seen = a.skim.look(b)
 			}
 			c.add(b, l)
 			if len(c.buf) >= chunkBytes || len(c.lines) >= chunkLines {

@@ -28,7 +28,7 @@ type parser struct {
 	rec    record
 	strip  []byte
 	names  names
-	told   phraseMemo
+	told   phraseMemo // what the messages before say
 	domain domainCache
 
 	mcp     bool // a line of this file spoke of MCP for certain: a bare session key counts

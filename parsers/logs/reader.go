@@ -63,13 +63,13 @@ func (r *reader) line() error {
 	stats := &r.in.Stats
 	stats.Bytes = l.read
 	stats.Records++
-	if !l.long && r.parser.pass(b, l.glance) {
-		stats.Ignored++
-		return nil
-	}
 	at := event.Address{Source: r.in.Index, Unit: event.UnitLine, N: r.lines.n, Offset: l.offset}
-	if l.long {
+	switch {
+	case l.long:
 		stats.Bad(at, "line is longer than 64 MiB and was skipped")
+		return nil
+	case r.parser.pass(b, l.seen, at):
+		stats.Ignored++
 		return nil
 	}
 	fate, why := r.parser.line(b, at)

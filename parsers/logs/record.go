@@ -45,12 +45,12 @@ type record struct {
 	native  bool   // the first key is isodetect
 	version value  // its value
 
-	front  []byte // running text: what stands before the message
-	fronts fronts // those of the lines before
-	again  keyMemo
-	clock  timeMemo
-	dated  stamp  // of a time that stands in front of running text
-	stood  []byte // that text
+	front  []byte   // running text: what stands before the message
+	fronts fronts   // those of the lines before
+	again  keyMemo  // what the keys of the lines before name
+	clock  timeMemo // the minute of the time before
+	dated  stamp    // of the time that stands in front of running text
+	stood  []byte   // the text of dated
 
 	arena []byte // unescaped texts of this line
 }

@@ -167,7 +167,7 @@ func TestNothingIsNotAllocated(t *testing.T) {
 		read := func() {
 			n++
 			at := event.Address{Unit: event.UnitLine, N: n}
-			if p.pass(b, skim.look(b)) {
+			if p.pass(b, skim.look(b), at) {
 				return
 			}
 			p.queue = p.queue[:0]
