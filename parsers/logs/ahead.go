@@ -13,7 +13,7 @@ import (
 // over what it has before it waits for the input.
 type ahead struct {
 	lines *lines.Reader
-	skim  *skimmer
+	skim  *skimmer // nil = every line is read whole
 	full  chan *chunk
 	empty chan *chunk
 	quit  chan struct{} // nil until the first call to next
@@ -112,7 +112,7 @@ func (a *ahead) run() {
 			return
 		default:
 			l := line{offset: a.lines.Offset(), read: a.lines.Read(), long: err != nil}
-			if !l.long {
+			if !l.long && a.skim != nil {
 				l.seen = a.skim.look(b)
 			}
 			c.add(b, l)
