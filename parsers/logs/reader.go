@@ -60,27 +60,27 @@ func (r *reader) Next() (*event.Event, error) {
 			r.parser.statsOf(e.At.Source).Events++
 			return e, nil
 		}
-		r.next = 0
-		if r.broken != nil {
-			if err := r.leave(r.broken); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if r.over {
-			if r.parser.queue = r.parser.queue[:0]; r.parser.flush() {
-				continue
-			}
-			return nil, io.EOF
-		}
-		read := r.line
-		if r.export != nil {
-			read = r.entry
-		}
-		if err := read(); err != nil {
+		if err := r.more(); err != nil {
 			return nil, err
 		}
 	}
+}
+
+// more reads on by one line, entry or file; what it gave is in the queue.
+func (r *reader) more() error {
+	r.next = 0
+	switch {
+	case r.broken != nil:
+		return r.leave(r.broken)
+	case r.over:
+		if r.parser.queue = r.parser.queue[:0]; r.parser.flush() {
+			return nil
+		}
+		return io.EOF
+	case r.export != nil:
+		return r.entry()
+	}
+	return r.line()
 }
 
 // line reads one line and queues its events.

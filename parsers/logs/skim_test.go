@@ -14,75 +14,128 @@ import (
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/exchange/exchangetest"
 	"github.com/isodetect/isodetect/parsers/lines"
+	"github.com/isodetect/isodetect/parsers/pattern"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
-// plainly reads a log line by line, without a look ahead and without remembering
-// anything of the lines before but what counts: what the quick reading is held against.
-func plainly(b []byte) string {
-	in := exchangetest.Input(b)
-	p := newParser(&in.Stats, source.Options{})
-	r := &reader{in: in, parser: p}
-	p.peel(in.Path)
-	var out strings.Builder
-	put := func() {
-		for i := range p.queue {
-			in.Stats.Events++
-			fmt.Fprintf(&out, "%+v\n", p.queue[i])
-		}
-		p.queue = p.queue[:0]
-	}
-	for l := lines.New(bytes.NewReader(b), source.MaxRecord); ; put() {
-		line, err := l.Next()
-		if err != nil {
-			break
-		}
-		p.rec.fronts, p.rec.again, p.rec.clock, p.told = fronts{}, keyMemo{}, timeMemo{}, phraseMemo{}
-		at := event.Address{Unit: event.UnitLine, N: l.N(), Offset: l.Offset()}
-		in.Stats.Bytes = l.Read()
-		in.Stats.Records++
-		fate, why := p.line(bytes.Clone(line), at)
-		r.count(fate, why, at, 1)
-	}
-	p.flush()
-	put()
-	fmt.Fprintf(&out, "%+v", in.Stats)
-	return out.String()
+// logCase is a log, in which files it lies, and how it is read.
+type logCase struct {
+	files [][]byte
+	opt   source.Options
+	known bool // when the files were last written, which completes times without a date
 }
 
-// quickly reads a log as it is read.
-func quickly(tb testing.TB, b []byte) string {
+// open opens the log as it is opened for reading.
+func (l *logCase) open(tb testing.TB) (*reader, []*source.Input) {
 	tb.Helper()
-	in := exchangetest.Input(b)
-	r, err := open([]*source.Input{in}, source.Options{})
+	var in []*source.Input
+	for i, b := range l.files {
+		f := exchangetest.Input(b)
+		f.Index = int32(i)
+		if l.known {
+			f.Modified = 1784500000e9 + int64(i)*3600e9
+		}
+		in = append(in, f)
+	}
+	r, err := open(in, l.opt)
 	if err != nil {
 		tb.Fatal(err)
 	}
+	return r.(*reader), in
+}
+
+// plainly reads a log line by line, without a look ahead and without remembering
+// anything of the lines before but what counts: what the quick reading is held against.
+func plainly(tb testing.TB, l *logCase) string {
+	tb.Helper()
+	r, in := l.open(tb)
+	defer r.Close()
+	if r.skim = nil; r.lines != nil {
+		r.lines.skim = nil
+	}
+	var out strings.Builder
+	for {
+		p := r.parser
+		p.rec.fronts, p.rec.again, p.rec.clock, p.told = fronts{}, keyMemo{}, timeMemo{}, phraseMemo{}
+		err := r.more()
+		for r.next < len(p.queue) {
+			e, _ := r.Next()
+			fmt.Fprintf(&out, "%+v\n", *e)
+		}
+		if err == io.EOF {
+			return out.String() + counted(in)
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+}
+
+// quickly reads a log as it is read.
+func quickly(tb testing.TB, l *logCase) string {
+	tb.Helper()
+	r, in := l.open(tb)
 	defer r.Close()
 	var out strings.Builder
 	for {
 		e, err := r.Next()
 		if err == io.EOF {
-			break
+			return out.String() + counted(in)
 		}
 		if err != nil {
 			tb.Fatal(err)
 		}
 		fmt.Fprintf(&out, "%+v\n", *e)
 	}
-	fmt.Fprintf(&out, "%+v", in.Stats)
-	return out.String()
 }
 
-func equalReading(tb testing.TB, b []byte) {
-	tb.Helper()
-	if bytes.HasPrefix(b, []byte("__")) || bytes.Contains(b[:min(len(b), 64)], []byte("__CURSOR=")) {
-		return // a journal export is no text of lines
+func counted(in []*source.Input) (out string) {
+	for _, f := range in {
+		out += fmt.Sprintf("%+v\n", f.Stats)
 	}
-	quick, plain := strings.Split(quickly(tb, b), "\n"), strings.Split(plainly(b), "\n")
+	return out
+}
+
+func equalReading(tb testing.TB, l logCase) {
+	tb.Helper()
+	equalLines(tb, l.files[0])
+	var proposed [2]pattern.Suggestions
+	asked := l.opt.Suggest != nil
+	if asked {
+		l.opt.Suggest = &proposed[0]
+	}
+	quick := strings.Split(quickly(tb, &l), "\n")
+	if asked {
+		l.opt.Suggest = &proposed[1]
+	}
+	plain := strings.Split(plainly(tb, &l), "\n")
 	for i := range max(len(quick), len(plain)) {
 		if i >= len(quick) || i >= len(plain) || quick[i] != plain[i] {
-			tb.Fatalf("reading quickly and plainly differ in event %d of %q:\n%s\n%s", i, b, at(quick, i), at(plain, i))
+			tb.Fatalf("reading quickly and plainly differ in event %d of %q:\n%s\n%s", i, l.files, at(quick, i), at(plain, i))
+		}
+	}
+	a, n := proposed[0].Propose()
+	if b, m := proposed[1].Propose(); n != m || !bytes.Equal(a, b) {
+		tb.Fatalf("proposals differ:\n%s\n%s", a, b)
+	}
+}
+
+// equalLines holds that the lines that come from ahead are those of the input.
+func equalLines(tb testing.TB, b []byte) {
+	tb.Helper()
+	a := newAhead(bytes.NewReader(b), newSkimmer(source.Options{}))
+	defer a.stop()
+	for l := lines.New(bytes.NewReader(b), source.MaxRecord); ; {
+		want, err := l.Next()
+		got, failed := a.next()
+		if err != nil || failed != nil {
+			if err != failed {
+				tb.Fatalf("lines end with %v, want %v, in %q", failed, err, b)
+			}
+			return
+		}
+		if !bytes.Equal(got, want) || a.n != l.N() || a.line.offset != l.Offset() || a.line.read != l.Read() {
+			tb.Fatalf("line %d at %d up to %d is %q, want %d, %d, %d, %q", a.n, a.line.offset, a.line.read, got, l.N(), l.Offset(), l.Read(), want)
 		}
 	}
 }
@@ -94,32 +147,81 @@ func at(all []string, i int) string {
 	return "nothing"
 }
 
-// TestQuickEqualsPlain holds that what is told ahead or remembered changes nothing:
-// over every log here, and over mixtures of their lines with torn ones and wrong bytes.
-func TestQuickEqualsPlain(t *testing.T) {
-	var pool [][]byte
-	for _, pattern := range [...]string{"testdata/*.log", "testdata/*.jsonl"} {
+// ways is how many ways there are in which a log is read.
+const ways = 16
+
+// inWay is a log that is read in one of the ways: by patterns of the user or with
+// proposals, in two files of which the second repeats the end of the first, with
+// times that are completed.
+func inWay(tb testing.TB, b []byte, way, cut uint) logCase {
+	l := logCase{files: [][]byte{b}}
+	switch way & 3 {
+	case 1:
+		l.opt.Patterns = patterns(tb, wayPatterns)
+	case 2:
+		l.opt.Suggest = &pattern.Suggestions{}
+	case 3:
+		l.opt.AssumeUTCOffset, l.opt.ZoneGiven = 7200, true
+	}
+	if way&4 != 0 && len(b) > 0 {
+		end := int(cut % uint(len(b)))
+		from := end - min(end, 300)
+		from += bytes.IndexByte(b[from:], '\n') + 1
+		l.files = [][]byte{b[:end], b[min(from, end):]}
+	}
+	l.known = way&8 != 0
+	return l
+}
+
+// wayPatterns claims lines that carry nothing else, and some that do.
+const wayPatterns = `- {name: a, line: 'indexed {id} documents in {} ms for the nightly job', event: request, fields: {session: s-1, method: tools/call}}
+- {name: b, line: 'Processing request of type {}', event: session_closed, fields: {session: abcdefgh}}
+- {name: c, line: '{session} - "POST /mcp HTTP/1.1" {}', event: session_created}
+- {name: d, keys: {msg: cache refreshed, entries: '{id}'}, event: request, fields: {session: s-2, method: tools/call}}
+- {name: e, line: 'Response {}', event: session_closed, fields: {session: s-1}}
+- {name: f, line: 'notes.app - INFO - {}', event: session_closed, fields: {session: s-3}}`
+
+// allLogs returns every log here.
+func allLogs(tb testing.TB) (all [][]byte) {
+	tb.Helper()
+	for _, pattern := range [...]string{"testdata/*.*", "testdata/*/*.*"} {
 		paths, _ := filepath.Glob(pattern)
 		for _, path := range paths {
+			if strings.HasSuffix(path, ".golden") || strings.HasSuffix(path, ".md") {
+				continue
+			}
 			b, err := os.ReadFile(path)
 			if err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
-			equalReading(t, b)
-			for line := range bytes.Lines(b) {
-				pool = append(pool, bytes.TrimRight(line, "\n"))
-			}
+			all = append(all, b)
 		}
 	}
+	if len(all) < 100 {
+		tb.Fatalf("there are %d logs", len(all))
+	}
 	for i := range timedLogs {
-		b := timedLogs[i].bytes(400)
-		equalReading(t, b)
-		for line := range bytes.Lines(b[:min(len(b), 4000)]) {
+		all = append(all, timedLogs[i].bytes(400))
+	}
+	return all
+}
+
+// TestQuickEqualsPlain holds that what is told ahead or remembered changes nothing:
+// over every log here, in several ways of reading it, and over mixtures of their lines
+// with torn ones and wrong bytes.
+func TestQuickEqualsPlain(t *testing.T) {
+	var pool [][]byte
+	for i, b := range allLogs(t) {
+		for way := uint(i); way < uint(i)+ways; way += 5 {
+			equalReading(t, inWay(t, b, way, uint(i+1)*7919))
+		}
+		for line := range bytes.Lines(b[:min(len(b), 20_000)]) {
 			pool = append(pool, bytes.TrimRight(line, "\n"))
 		}
 	}
-	for seed := range uint64(60) {
-		equalReading(t, mixed(pool, rand.New(rand.NewPCG(seed, 1))))
+	for seed := range uint(160) {
+		rng := rand.New(rand.NewPCG(uint64(seed), 1))
+		equalReading(t, inWay(t, mixed(pool, rng), seed, uint(rng.Uint32())))
 	}
 }
 
@@ -150,10 +252,15 @@ func mixed(pool [][]byte, rng *rand.Rand) (out []byte) {
 
 func FuzzQuickEqualsPlain(f *testing.F) {
 	for i := range timedLogs {
-		f.Add(timedLogs[i].bytes(8))
+		f.Add(timedLogs[i].bytes(8), uint(i), uint(700))
 	}
-	f.Add([]byte("2026-07-19 00:00:00,012 - a.b - INFO - x\n2026-07-19 00:00:00,012 - a.b - INFO - session 5d0c1f7e9a3b closed\n"))
-	f.Fuzz(func(t *testing.T, b []byte) { equalReading(t, b) })
+	for i, b := range allLogs(f) {
+		if len(b) < 6000 {
+			f.Add(b, uint(i), uint(i*7919))
+		}
+	}
+	f.Add([]byte("2026-07-19 00:00:00,012 - a.b - INFO - x\n2026-07-19 00:00:00,012 - a.b - INFO - session 5d0c1f7e9a3b closed\n"), uint(0), uint(0))
+	f.Fuzz(func(t *testing.T, b []byte, way, cut uint) { equalReading(t, inWay(t, b, way, cut)) })
 }
 
 // TestNothingIsNotAllocated holds that lines that carry nothing cost no memory.
