@@ -79,10 +79,16 @@ func (f *Token) point(r *correlate.Request, ev *event.Event, ordered bool) {
 	if s == nil {
 		return
 	}
+	if len(s.Points) > 0 && s.Points[0].Ref.View != ev.View { // another recording tells of the same progress
+		if s.Points[0].Stream.N != 0 || ev.Exchange.N == 0 {
+			return
+		}
+		s.Points = s.Points[:0] // what arrived says more than what a log says was sent
+	}
 	if len(s.Points) < maxPoints {
 		s.Points = append(s.Points, Point{
 			Value: ev.RPC.Progress, Total: ev.RPC.Total, HasTotal: ev.RPC.HasTotal, Text: skeleton(ev.RPC.ProgressMsg), Stream: ev.Exchange, Ordered: ordered,
-			Ref: correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt},
+			Ref: correlate.Ref{At: ev.At, View: ev.View, Time: ev.Time, Excerpt: ev.Excerpt},
 		})
 	}
 }
