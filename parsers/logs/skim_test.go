@@ -174,12 +174,12 @@ func inWay(tb testing.TB, b []byte, way, cut uint) logCase {
 }
 
 // wayPatterns claims lines that carry nothing else, and some that do.
-const wayPatterns = `- {name: a, line: 'indexed {id} documents in {} ms for the nightly job', event: request, fields: {session: s-1, method: tools/call}}
+const wayPatterns = `- {name: f, line: 'httpx - DEBUG - {}', event: session_closed, fields: {session: s-3}}
+- {name: a, line: 'indexed {id} documents in {} ms for the nightly job', event: request, fields: {session: s-1, method: tools/call}}
 - {name: b, line: 'Processing request of type {}', event: session_closed, fields: {session: abcdefgh}}
 - {name: c, line: '{session} - "POST /mcp HTTP/1.1" {}', event: session_created}
 - {name: d, keys: {msg: cache refreshed, entries: '{id}'}, event: request, fields: {session: s-2, method: tools/call}}
-- {name: e, line: 'Response {}', event: session_closed, fields: {session: s-1}}
-- {name: f, line: 'notes.app - INFO - {}', event: session_closed, fields: {session: s-3}}`
+- {name: e, line: 'Response {}', event: session_closed, fields: {session: s-1}}`
 
 // allLogs returns every log here.
 func allLogs(tb testing.TB) (all [][]byte) {
@@ -219,10 +219,30 @@ func TestQuickEqualsPlain(t *testing.T) {
 			pool = append(pool, bytes.TrimRight(line, "\n"))
 		}
 	}
+	for _, b := range pairsOfLines {
+		equalReading(t, inWay(t, []byte(b), 0, 0))
+	}
 	for seed := range uint(160) {
 		rng := rand.New(rand.NewPCG(uint64(seed), 1))
 		equalReading(t, inWay(t, mixed(pool, rng), seed, uint(rng.Uint32())))
 	}
+}
+
+// pairsOfLines are logs in which a line that carries nothing stands between two that
+// would say something together.
+var pairsOfLines = [...]string{
+	"2026-07-19T22:20:43.5Z stdout F INFO:mcp.server.streamable_http_manager:Created new transport with session ID: 5d0c1f7e9a3b4c6d8e2f10213243a5b6\n" +
+		"INFO:notes.app:indexed 7 documents\n" +
+		"2026-07-19T22:20:43.6Z stdout F INFO:     10.0.4.1:40001 - \"POST /mcp HTTP/1.1\" 400 Bad Request\n",
+	"INFO:mcp.server.streamable_http_manager:Created new transport with session ID: 5d0c1f7e9a3b4c6d8e2f10213243a5b6\n" +
+		"INFO:notes.app:indexed 7 documents\n" +
+		"INFO:     10.0.4.1:40001 - \"POST /mcp HTTP/1.1\" 400 Bad Request\n",
+	"Jul 19 22:20:43 host notes[42]: up\n" +
+		"INFO:notes.app:indexed 7 documents\n" +
+		"   {\"msg\":\"session_created\",\"session_id\":\"0a1b2c3d-0001\"}\n",
+	"Session initialized with ID: 1360e027-8a87-4281-8c98-0e44cb786954\n" +
+		"INFO:notes.app:indexed 7 documents\n" +
+		"Request body: {\n  jsonrpc: '2.0',\nINFO:notes.app:indexed 7 documents\n  id: 7,\n  method: 'tools/call',\n  params: { name: 'x' }\n}\n",
 }
 
 // mixed is a log of lines that stand near each other in pool and of some from elsewhere.
