@@ -177,6 +177,7 @@ func (p *parser) pass(b []byte, l seen, at event.Address) bool {
 		return false
 	}
 	p.peeler.Bare()
+	p.wrappers() // a file is said to have those of the files before it
 	p.wrap, p.forms.stream = wrap{}, ""
 	if g == pairs || g == bare {
 		p.seen = g

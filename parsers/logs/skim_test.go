@@ -228,6 +228,16 @@ func TestQuickEqualsPlain(t *testing.T) {
 	}
 }
 
+// TestQuickWrappers holds that a file has the wrappers of the log's files before it,
+// also where all of its lines are told ahead.
+func TestQuickWrappers(t *testing.T) {
+	l := logCase{files: [][]byte{[]byte("2026-07-19T22:20:43.5Z stdout F up\n"), []byte("INFO:notes.app:indexed 7 documents\n")}}
+	equalReading(t, l)
+	if got := quickly(t, &l); strings.Count(got, "Wrappers:[cri]") != 2 {
+		t.Errorf("both files are not said to have wrappers:\n%s", got)
+	}
+}
+
 // pairsOfLines are logs in which a line that carries nothing stands between two that
 // would say something together.
 var pairsOfLines = [...]string{
