@@ -36,7 +36,7 @@ type line struct {
 	end    int   // in chunk.buf, where it begins behind the line before
 	offset int64 // in the input
 	read   int64 // bytes of the input up to here
-	seen   seen
+	seen   glance
 	long   bool // it was longer than the limit and skipped
 }
 

@@ -103,7 +103,7 @@ func (r *reader) line() error {
 		stats.Ignored++
 		stats.Repeated++
 		return nil
-	case r.parser.pass(b, l.seen, at):
+	case r.parser.pass(b, l.seen):
 		stats.Ignored++
 		return nil
 	}

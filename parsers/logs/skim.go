@@ -3,7 +3,6 @@ package logs
 import (
 	"bytes"
 
-	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/envelope"
 	"github.com/isodetect/isodetect/parsers/source"
 )
@@ -20,16 +19,9 @@ const (
 	bare                  // it too, but no envelope is around it, and no record of several lines begins with it
 	dull                  // running text that tells nothing
 	pairs                 // running text without a prefix, and no template: pairs from its beginning on
-	mute                  // such pairs that tell nothing but their time
 	uvicorn               // a uvicorn access line that tells nothing by itself
 	clf                   // the same of the common log format
 )
-
-// seen is a glance, and where the time of a mute line stands in it.
-type seen struct {
-	glance
-	from, to int
-}
 
 // glanceForms are the forms whose silent lines are told ahead, by glance.
 var glanceForms = [...]struct {
@@ -62,15 +54,7 @@ func newSkimmer(opt source.Options) *skimmer {
 const maxSkimmed = 4 << 10 // longer lines are rare, and costly to read twice
 
 // look says what a line shows. It depends on its bytes only.
-func (s *skimmer) look(b []byte) seen {
-	g := s.glance(b)
-	if g == pairs && !mentionsSession(b) { // of those that do, most tell something
-		return s.muted(b)
-	}
-	return seen{glance: g}
-}
-
-func (s *skimmer) glance(b []byte) glance {
+func (s *skimmer) look(b []byte) glance {
 	if len(b) == 0 {
 		return dull
 	}
@@ -129,51 +113,18 @@ func (s *skimmer) access(b []byte, form int) glance {
 	return bare
 }
 
-// muted looks at pairs and says whether they would give no event whatever the log
-// has said before: a parser to which everything counts makes none of them, and they
-// are no reason to let more count from there on.
-func (s *skimmer) muted(b []byte) seen {
-	p, r := s.p, &s.p.rec
-	r.reset()
-	p.forms.begin(b)
-	if !r.readMessage(b, 0) {
-		return seen{glance: dull}
-	}
-	if r.twice != "" || r.has(slotStatus) || r.has(slotCapsConsulted) || len(r.bodies) > 0 {
-		return seen{glance: pairs}
-	}
-	p.queue = p.queue[:0]
-	p.mcp, p.headers, p.targets = true, false, false
-	p.record()
-	p.mcp = false
-	if len(p.queue) > 0 || p.headers || p.targets || p.evident() || templateOf(p.msg) != nil || len(p.stats.Notes) > 0 {
-		p.stats.Notes = nil
-		return seen{glance: pairs}
-	}
-	t := r.get(slotTime)
-	if t.form != formBare || len(t.raw) == 0 {
-		return seen{glance: pairs}
-	}
-	from := bytes.Index(b, t.raw)
-	if &b[from] != &t.raw[0] {
-		return seen{glance: pairs} // the text stands in front of it as well
-	}
-	return seen{mute, from, from + len(t.raw)}
-}
-
 // pass takes a line that was told ahead to carry nothing, and reports whether
 // that holds here: it does not where a record of several lines is open, or the line
 // answers for one before it. What else was told is kept for reading it.
-func (p *parser) pass(b []byte, l seen, at event.Address) bool {
+func (p *parser) pass(b []byte, g glance) bool {
 	p.seen = unclear
-	g := l.glance
 	if g == unclear || p.peeler == nil {
 		return false
 	}
 	if q := p.forms.open(""); q != nil && q.kind != nil {
 		return false
 	}
-	if told := &p.forms.told.python; (g == uvicorn || g == mute) && (told.fresh != "" || told.refused != "") {
+	if told := &p.forms.told.python; g == uvicorn && (told.fresh != "" || told.refused != "") {
 		return false
 	}
 	p.peeler.Bare()
@@ -184,13 +135,8 @@ func (p *parser) pass(b []byte, l seen, at event.Address) bool {
 		return false
 	}
 	p.forms.begin(b)
-	switch g {
-	case uvicorn, clf:
+	if g == uvicorn || g == clf {
 		p.forms.last = glanceForms[g].k + 1
-	case mute:
-		p.rec.reset()
-		p.rec.set(slotTime, nil, value{b[l.from:l.to], formBare})
-		p.stamp(at)
 	}
 	return true
 }

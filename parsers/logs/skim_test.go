@@ -304,7 +304,7 @@ func TestNothingIsNotAllocated(t *testing.T) {
 		read := func() {
 			n++
 			at := event.Address{Unit: event.UnitLine, N: n}
-			if p.pass(b, skim.look(b), at) {
+			if p.pass(b, skim.look(b)) {
 				return
 			}
 			p.queue = p.queue[:0]
