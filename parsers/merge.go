@@ -232,6 +232,7 @@ func (m *Merged) rename(h *head, e *event.Event) {
 	path, log := "", ""
 	if in := h.input(e.At.Source); in != nil {
 		path, log = in.Path, cmp.Or(in.Log, in.Path)
+		in.Stats.Facts |= event.FactsOf(e)
 	}
 	if e.Domain.Server == "" {
 		e.Domain.Server = log
