@@ -13,7 +13,7 @@ FROM scratch
 COPY --from=build /out/ /
 COPY LICENSE /LICENSE
 USER 65532:65532
-WORKDIR /work
+WORKDIR /data
 ENTRYPOINT ["/isodetect"]
 CMD ["--help"]
 LABEL org.opencontainers.image.title="isodetect" \

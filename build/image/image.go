@@ -23,7 +23,7 @@ type image struct {
 // What the last stage of the Dockerfile says; a test holds the two together.
 const (
 	user       = "65532:65532"
-	workdir    = "/work"
+	workdir    = "/data"
 	entrypoint = "/isodetect"
 	command    = "--help"
 )
@@ -68,7 +68,7 @@ func (img *image) layer() ([]byte, error) {
 		{name: "LICENSE", mode: 0o644, data: img.license},
 		{name: "isodetect", mode: 0o755, data: img.program},
 		{name: "tmp/", mode: 0o1777},
-		{name: "work/", mode: 0o755},
+		{name: "data/", mode: 0o755},
 	})
 }
 

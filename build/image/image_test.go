@@ -115,7 +115,7 @@ func TestImage(t *testing.T) {
 func runLayer(t *testing.T, layer []byte, entrypoint string) {
 	t.Helper()
 	files, heads := unpack(t, layer)
-	for _, name := range []string{"LICENSE", "isodetect", "tmp/", "work/"} {
+	for _, name := range []string{"LICENSE", "isodetect", "tmp/", "data/"} {
 		if h := heads[name]; h == nil || h.Uid != 0 || h.Gid != 0 || h.ModTime.Unix() != 1_700_000_000 {
 			t.Errorf("%s: %+v", name, h)
 		}
