@@ -248,10 +248,8 @@ func FuzzLive(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text, marks []byte) {
 		l, twin := NewLive(Options{}), NewLive(Options{})
 		lines := bytes.Split(text, []byte("\n"))
-		if len(lines) > 200 {
-			return
-		}
-		for i, m := range marks[:min(len(marks), 400)] {
+		puts := 0
+		for i, m := range marks[:min(len(marks), 200)] {
 			line, index := lines[i%len(lines)], int32(m>>3&3)
 			for _, x := range []*Live{l, twin} {
 				switch m & 7 {
@@ -271,7 +269,8 @@ func FuzzLive(f *testing.F) {
 					}
 				}
 			}
-			if m&7 == 6 {
+			if m&7 == 6 && puts < 3 {
+				puts++
 				var b bytes.Buffer
 				if err := twin.Snapshot(&b); err != nil {
 					t.Fatal(err)
