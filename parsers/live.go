@@ -32,6 +32,7 @@ type Live struct {
 	Due     bool  // Mark is the next event
 	Silence int64 // so much time went by since the last event, which is to be told
 	Views   views
+	Behind  bool // more is written than was read
 	Over    bool // nothing more comes
 
 	opt Options `snapshot:"-"`
@@ -92,6 +93,17 @@ func (l *Live) Line(index int32, path string, line []byte, n, offset, modified i
 	}
 	return nil
 }
+
+// Expect says that lines may come of a source that exists: others wait for it, until it is idle.
+func (l *Live) Expect(index int32, path string) {
+	s := l.source(index)
+	s.Input.Path, s.Quiet = path, false
+}
+
+// Busy says whether more is written than was read. While that is so, as after the
+// start, event time runs faster than the clock, and how much newer the newest event is
+// tells nothing: events wait for the other sources as far as there is room.
+func (l *Live) Busy(more bool) { l.Behind = more }
 
 // Lost takes what truncation, deletion or a start in the middle destroyed of a source.
 // It is a gap in coverage of every domain of the source. Before the first line it is
@@ -178,17 +190,26 @@ func (l *Live) Next() *event.Event {
 	e := &s.Wait[s.Head]
 	s.Head++
 	l.Held--
-	if t := &e.Time; t.To != 0 {
-		if t.To < l.Latest {
-			t.To = l.Latest
-			e.Loss |= event.LossTime | event.LossLate
-			s.Input.Stats.Late++
-			s.Input.Stats.Note(lateNote)
-		}
-		l.Latest, l.Reached = t.To, max(l.Reached, t.From)
+	if e.Time.To != 0 {
+		l.late(s, e)
+		l.Latest, l.Reached = e.Time.To, max(l.Reached, e.Time.From)
 		l.tick()
 	}
 	return e
+}
+
+// late gives an event that comes when later ones were given out an interval that ends with them.
+func (l *Live) late(s *Fed, e *event.Event) {
+	switch t := &e.Time; {
+	case t.To >= l.Latest:
+	case e.Kind == event.Closed && e.By == event.ByWindow: // that nothing more comes shows only now
+		*t = event.At(l.Latest)
+	default:
+		t.To = l.Latest
+		e.Loss |= event.LossTime | event.LossLate
+		s.Input.Stats.Late++
+		s.Input.Stats.Note(lateNote)
+	}
 }
 
 // tick lets every domain know how far the time is, so that none waits for an event of its own.
@@ -235,7 +256,7 @@ func (l *Live) first() *Fed {
 		return next
 	}
 	ns := next.Wait[next.Head].Time.To
-	if ns == 0 || l.Newest-ns > int64(l.opt.Reorder) {
+	if ns == 0 || !l.Behind && l.Newest-ns > int64(l.opt.Reorder) {
 		return next
 	}
 	for _, s := range l.Sources {
