@@ -20,6 +20,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/yaml"
 	"k8s.io/pod-security-admission/api"
 	"k8s.io/pod-security-admission/policy"
+	"sigs.k8s.io/json"
 	strict "sigs.k8s.io/yaml"
 )
 
@@ -48,7 +49,12 @@ func objects(t *testing.T, name string) (all []any) {
 		if into == nil {
 			t.Fatalf("%s: there is no test for %s of %s", name, kind.Kind, kind.APIVersion)
 		}
-		if err := strict.UnmarshalStrict(doc, into); err != nil {
+		text, err := strict.YAMLToJSONStrict(doc)
+		if err != nil {
+			t.Fatalf("%s: %s: %s", name, kind.Kind, err)
+		}
+		wrong, err := json.UnmarshalStrict(text, into) // which knows readonly from readOnly, as the API server does
+		if err := errors.Join(append(wrong, err)...); err != nil {
 			t.Errorf("%s: %s: %s", name, kind.Kind, err)
 		}
 		all = append(all, into)
