@@ -153,7 +153,7 @@ func (f *tailFlags) hook(log func(string)) (*tail.Webhook, error) {
 	if f.perMinute < 1 {
 		return nil, errors.New("cannot use --webhook-per-minute: it must be 1 or more")
 	}
-	w := &tail.Webhook{URL: f.webhook, PerMinute: f.perMinute, Client: &http.Client{Timeout: 10 * time.Second}, Clock: follow.System(),
+	w := &tail.Webhook{URL: f.webhook, PerMinute: f.perMinute, Client: hookClient(), Clock: follow.System(),
 		Failed: func(err error) { log("webhook: " + err.Error()) }}
 	if f.secret != "" {
 		if w.Secret, err = os.ReadFile(f.secret); err != nil {
@@ -164,6 +164,11 @@ func (f *tailFlags) hook(log func(string)) (*tail.Webhook, error) {
 		}
 	}
 	return w, nil
+}
+
+// hookClient calls nobody but the address that was given: a redirect is an answer.
+func hookClient() *http.Client {
+	return &http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // watch runs a tail until the program is told to stop.
