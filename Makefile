@@ -4,10 +4,13 @@ FUZZTIME ?= 20s
 BENCHSIZE ?= 20M
 MUTANTTIME ?= 8m
 
-.PHONY: build test e2e bench fuzz mutants
+.PHONY: build image test e2e bench fuzz mutants
 
 build: ## static binary bin/isodetect
 	CGO_ENABLED=0 go build -trimpath -o bin/isodetect ./cmd/isodetect
+
+image: build ## the container image of the Dockerfile as an OCI layout, without a daemon
+	go run ./build/image -bin bin/isodetect -out bin/isodetect.oci.tar
 
 test: ## unit tests, scenarios and recorded cases
 	go test ./...

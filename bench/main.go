@@ -4,7 +4,8 @@
 //	go run ./bench run --bin bin/isodetect --size 20M --out docs/measured.md
 //
 // `run` reads an input and one ten times as large per format, three times each, and
-// lets jq or tshark pull the same fields out of the smaller one in between, so that both
+// lets jq or tshark pull the same fields out of the smaller one, or wc count the lines of
+// the larger one, in between, so that both
 // meet the same machine. Figures are medians; speed is by CPU time, which a busy
 // machine disturbs least.
 package main
@@ -40,7 +41,7 @@ func run(args []string) error {
 
 func generate(args []string) error {
 	flags := flag.NewFlagSet("bench gen", flag.ContinueOnError)
-	name := flags.String("format", "log", "log, wire, pcap or har")
+	name := flags.String("format", "log", "log, wire, pcap, har, python or slog")
 	size := flags.String("size", "20M", "bytes to write, with K, M or G")
 	sessions := flags.Int("sessions", 500, "live sessions at once")
 	seed := flags.Uint64("seed", 1, "the same seed gives the same bytes")
@@ -59,7 +60,7 @@ func generate(args []string) error {
 			return writeFile(flags.Arg(0), f, traffic.Options{Seed: *seed, Sessions: *sessions, Bytes: bytes})
 		}
 	}
-	return fmt.Errorf("unknown format %q: use log, wire, pcap or har", *name)
+	return fmt.Errorf("unknown format %q: use log, wire, pcap, har, python or slog", *name)
 }
 
 func writeFile(path string, f traffic.Format, o traffic.Options) error {

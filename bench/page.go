@@ -29,12 +29,22 @@ func markdown(rows []row, allocs, command string) string {
 	put("isodetect does its whole work (reading, correlation, judgement, report); the other tool only pulls the fields out. Both ran on the smaller input, in turn.\n\n")
 	put("| input | other tool | it pulls out | its CPU | its peak memory | isodetect's CPU | factor |\n|---|---|---|---:|---:|---:|---:|\n")
 	for _, r := range rows {
+		if r.rival.does == "" {
+			continue
+		}
 		if r.other.bytes == 0 {
 			put("| %s | %s: not installed, not measured | | | | %s | |\n", r.format, r.rival.name, seconds(r.small.cpu))
 			continue
 		}
 		put("| %s | %s | %s | %s | %.0f MB | %s | %.1f |\n", r.format, version(r.rival.name), r.rival.does, seconds(r.other.cpu), float64(r.other.rss)/1e6,
 			seconds(r.small.cpu), r.other.cpu.Seconds()/r.small.cpu.Seconds())
+	}
+	put("\n## Text beside wc -l\n\n`wc -l` counts the lines of a file that the system holds in memory, and does nothing else: the least that reading it can take. Wall time on the larger input, in turn.\n\n")
+	put("| input | size | wc -l | isodetect | factor |\n|---|---:|---:|---:|---:|\n")
+	for _, r := range rows {
+		if r.rival.does == "" && r.other.bytes > 0 {
+			put("| %s | %.0f MB | %.3f s | %.2f s | %.0f |\n", r.format, float64(r.large.bytes)/1e6, r.other.wall.Seconds(), r.large.wall.Seconds(), r.large.wall.Seconds()/r.other.wall.Seconds())
+		}
 	}
 	put("\n## Allocations\n\n`go test -bench . -benchmem ./bench`, one operation is one whole run over a fixed input in memory; `allocs/event` is what counts.\n\n```\n%s\n```\n", allocs)
 	return b.String()

@@ -16,7 +16,7 @@ import (
 type rival struct {
 	name string
 	args []string // before the file
-	does string
+	does string   // "" = it reads the lines only
 }
 
 // The fields that a person hunting by hand would pull out: session, id, method and token of every message.
@@ -28,7 +28,9 @@ func rivals() map[string]rival {
 		"wire": {"jq", []string{"-c", `[.x,.h["mcp-session-id"]?,((.body//(.data|strings|fromjson))//{}|` + rpc + `)]`}, "session, id, method and token of every line"},
 		"har": {"jq", []string{"-c", `.log.entries[]|[(.request.headers[]|select(.name=="mcp-session-id").value),(.request.postData.text//"null"|fromjson|` + rpc +
 			`?),(.response.content.text|[splits("\n")|select(startswith("data: "))|.[6:]|fromjson|` + rpc + `])]`}, "session, id, method and token of every entry and event"},
-		"pcap": {"tshark", fields, "time, header lines and body of every HTTP message"},
+		"pcap":   {"tshark", fields, "time, header lines and body of every HTTP message"},
+		"python": {"wc", []string{"-l"}, ""},
+		"slog":   {"wc", []string{"-l"}, ""},
 	}
 }
 
@@ -88,6 +90,10 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 		return r, err
 	}
 	_, missing := exec.LookPath(r.rival.name)
+	beside := small
+	if r.rival.does == "" {
+		beside = large // it is so quick that the smaller one would measure its start
+	}
 	var a, b, c []run1
 	for range runs {
 		for _, step := range []struct {
@@ -103,7 +109,7 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 		if missing != nil {
 			continue
 		}
-		p, err := process(false, r.rival.name, append(append([]string{}, r.rival.args...), small)...)
+		p, err := process(false, r.rival.name, append(append([]string{}, r.rival.args...), beside)...)
 		if err != nil {
 			return r, err
 		}
@@ -113,7 +119,7 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 	r.small.bytes, r.large.bytes = sizeOf(small), sizeOf(large)
 	if len(c) > 0 {
 		r.other = median(c)
-		r.other.bytes = r.small.bytes
+		r.other.bytes = sizeOf(beside)
 	}
 	if err := r.small.counts(a[0].out); err != nil {
 		return r, err

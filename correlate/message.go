@@ -162,7 +162,7 @@ func (s *State) request(m *Moment, p *Party, x *Exchange) *Request {
 	d.index(r)
 	if p == nil {
 		if ev.Dir == event.ToServer {
-			d.unknownStarts()
+			d.unknownStarts(ev.Loss&event.LossTime == 0)
 		}
 		return r
 	}
@@ -182,10 +182,10 @@ func (s *State) request(m *Moment, p *Party, x *Exchange) *Request {
 }
 
 // unknownStarts counts requests of unknown senders: two exchanges open at once
-// are overlap enough (DETECTION §4).
-func (d *Domain) unknownStarts() {
+// are overlap enough (DETECTION §4), if it is known when they were open.
+func (d *Domain) unknownStarts(timed bool) {
 	d.Nameless++
-	if d.Nameless > 1 && !d.Overlap {
+	if d.Nameless > 1 && timed && !d.Overlap {
 		d.Overlap, d.OverlapWhy = true, "two exchanges of unknown senders were open at once"
 	}
 }

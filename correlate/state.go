@@ -23,6 +23,7 @@ type State struct {
 	Limits  Limits
 	Domains []*Domain // in order of appearance
 	ByKey   map[event.Domain]*Domain
+	latest  *Domain                  // found under its key last
 	Aliases map[event.Domain]*Domain // POST paths that an HTTP+SSE stream announced
 	Moment  Moment                   // the one that Apply returned last
 	Holes   map[int32][3]int64       // by source: last hole that may concern any domain of it
@@ -117,6 +118,9 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 			return d
 		}
 	}
+	if s.latest != nil && s.latest.Key == ev.Domain {
+		return s.latest
+	}
 	d := s.ByKey[ev.Domain]
 	if d == nil && len(s.Domains) >= s.Limits.Domains {
 		return nil
@@ -132,6 +136,7 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 		s.Domains = append(s.Domains, d)
 		d.Log = ev.Exchange.N == 0
 	}
+	s.latest = d
 	return d
 }
 

@@ -13,12 +13,14 @@ import (
 	"github.com/isodetect/isodetect/parsers/logs"
 	"github.com/isodetect/isodetect/parsers/pcap"
 	"github.com/isodetect/isodetect/parsers/source"
+	"github.com/isodetect/isodetect/parsers/tshark"
 	"github.com/isodetect/isodetect/parsers/wire"
 )
 
 // Formats lists every input format. Where two are equally sure of an input, the first wins.
 var Formats = append([]source.Format{
-	pcap.Format, har.Format, wire.Format, inspector.Format,
+	pcap.Format, har.Format, har.Zip, har.Mitmproxy, har.Burp, har.SAZ, wire.Format,
+	tshark.JSON, tshark.EK, tshark.PDML, inspector.Format,
 }, logs.Formats()...)
 
 // Wrappers lists what may stand around the lines of a log, in any order.

@@ -37,7 +37,6 @@ var compressions = []compression{
 	{name: "bzip2", magic: "BZh", open: openBzip2},
 	{name: "xz", magic: "\xfd7zXZ\x00", tool: "xz -dc"},
 	{name: "lz4", magic: "\x04\x22\x4d\x18", tool: "lz4 -dc"},
-	{name: "zip", magic: "PK\x03\x04", tool: "unzip -p"},
 }
 
 func compressionOf(head []byte) *compression {

@@ -15,11 +15,11 @@ type regular struct {
 	open  func() (*os.File, error)
 	meter *Meter
 	stats *source.Stats
-	size  int64 // of the bytes given by the latest call, decompressed
+	size  *int64 // of the bytes given by the latest call, decompressed; another may still be read
 }
 
 func (f *regular) Stream() (io.ReadCloser, error) {
-	f.size = 0
+	f.size = new(int64)
 	file, err := f.open()
 	if err != nil {
 		return nil, err
@@ -30,7 +30,7 @@ func (f *regular) Stream() (io.ReadCloser, error) {
 		return nil, err
 	}
 	d.close = append(d.close, func() { file.Close() })
-	d.n = &f.size
+	d.n = f.size
 	return d, nil
 }
 
@@ -55,8 +55,9 @@ func (f *regular) Random() (source.RandomReader, int64, error) {
 		file.Close()
 		return nil, 0, err
 	}
-	f.size = info.Size()
-	return newMeteredAt(file, f.meter, f.size), f.size, nil
+	size := info.Size()
+	f.size = &size
+	return newMeteredAt(file, f.meter, size), size, nil
 }
 
 func hasBOM(head []byte) bool {
@@ -133,8 +134,14 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-func (f *regular) decompressed() int64 { return f.size }
-func (o *once) decompressed() int64    { return o.size }
+func (f *regular) decompressed() int64 {
+	if f.size == nil {
+		return 0
+	}
+	return *f.size
+}
+
+func (o *once) decompressed() int64 { return o.size }
 
 // readHead reads up to n bytes. Its error is nil if there may be more, io.EOF at
 // the end of the input, or what broke the reading; what was read before comes with it.

@@ -82,6 +82,9 @@ func refuse(m *Member, head []byte, end error) error {
 	if bytes.HasPrefix(head, []byte("LPKSHHRH")) {
 		return errors.New("a journal file of systemd is not read as it is; write it with journalctl --file FILE -o json --all")
 	}
+	if bytes.HasPrefix(head, []byte("PK\x03\x04")) {
+		return errors.New("a zip is read only if it is an archive of Playwright or Fiddler; unpack it first: unzip -p FILE | isodetect scan -")
+	}
 	if bytes.IndexByte(head, 0) >= 0 {
 		return errors.New("not recognised: neither text nor a known capture format; see isodetect formats")
 	}

@@ -104,6 +104,7 @@ func (h *track) rename(e *event.Event, domainOf func(source, server, path string
 	path, log := "", ""
 	if in := h.input(e.At.Source); in != nil {
 		path, log = in.Path, cmp.Or(in.Log, in.Path)
+		in.Stats.Facts |= event.FactsOf(e)
 	}
 	if e.Domain.Server == "" {
 		e.Domain.Server = log

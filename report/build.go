@@ -122,12 +122,28 @@ func (b *builder) allInputs() []Input {
 		for _, u := range st.Patterns {
 			v.Patterns = append(v.Patterns, Pattern{Name: u.Name, Row: u.Row, Lines: u.Lines})
 		}
+		v.Carries, v.Lacks = carries(st.Facts)
 		for _, p := range st.Problems {
 			v.Problems = append(v.Problems, Problem{At: address(p.At), Text: b.mask.text(p.Text)})
 		}
 		out = append(out, v)
 	}
 	return out
+}
+
+// carries tells which signals a log could show by what its lines tell.
+func carries(facts event.Facts) (can []string, not []Lack) {
+	if facts == 0 {
+		return nil, nil // no log, or nothing about MCP
+	}
+	for _, s := range signals.All() {
+		if missing := s.Facts &^ facts; missing != 0 {
+			not = append(not, Lack{s.Name, missing.Words()})
+			continue
+		}
+		can = append(can, s.Name)
+	}
+	return can, not
 }
 
 func (b *builder) domain(d *verdict.Domain) Domain {

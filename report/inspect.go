@@ -15,6 +15,7 @@ func Inspect(w io.Writer, r *Report, st Style) error {
 	p.blank()
 	for i := range r.Inputs {
 		p.input(&r.Inputs[i])
+		p.carries(&r.Inputs[i])
 	}
 	p.patterns(r)
 	p.domains(r)
@@ -46,5 +47,25 @@ func (p *page) patterns(r *Report) {
 			lines = "1 line"
 		}
 		p.para("  ", fmt.Sprintf("%s (line %d): claimed %s", escape(u.Name), u.Row, lines), lipgloss.Style{})
+	}
+}
+
+// carries writes what a log tells, and so which signals it could show.
+func (p *page) carries(in *Input) {
+	if len(in.Carries)+len(in.Lacks) == 0 {
+		return
+	}
+	if in.Used < in.Records {
+		p.para("    ", fmt.Sprintf("%d %% of its records were used; the others say nothing about MCP, or were not understood", 100*in.Used/in.Records), lipgloss.Style{})
+	}
+	if len(in.Carries) > 0 {
+		p.para("    could show      ", strings.Join(in.Carries, ", "), lipgloss.Style{})
+	}
+	for i, l := range in.Lacks {
+		head := "    could not show  "
+		if i > 0 {
+			head = strings.Repeat(" ", len(head))
+		}
+		p.para(head, l.Signal+": no line tells "+strings.Join(l.Missing, ", or "), lipgloss.Style{})
 	}
 }

@@ -15,8 +15,8 @@ func locate(in *source.Input, at event.Address) string {
 	if at.Unit == event.UnitFrame {
 		return fmt.Sprintf("frame.number == %d", at.N)
 	}
-	if in.Path == "-" {
-		return ""
+	if in.Path == "-" || at.Unit == event.UnitEntry && !inHAR(in.Stats.Format) {
+		return "" // no command shows one record of such an archive
 	}
 	cmd := fmt.Sprintf("sed -n %dp", at.N)
 	if at.Unit == event.UnitEntry {
@@ -27,6 +27,15 @@ func locate(in *source.Input, at event.Address) string {
 		return strings.Replace(unpack, "FILE", file, 1) + " | " + cmd
 	}
 	return cmd + " " + file
+}
+
+// inHAR reports whether jq finds the entries of a format: not in those that hold the same in another form.
+func inHAR(format string) bool {
+	switch format {
+	case "har-zip", "mitmproxy", "burp", "saz":
+		return false
+	}
+	return true
 }
 
 // unpackers returns the commands that undo the compressions of an input.

@@ -54,6 +54,8 @@ type Input struct {
 	Last      string    `json:"last_seen,omitempty"`
 	Notes     []string  `json:"notes"`
 	Problems  []Problem `json:"problems,omitempty"`
+	Carries   []string  `json:"carries,omitempty"`  // a log: the signals that what its lines tell could show
+	Lacks     []Lack    `json:"lacks,omitempty"`    // and those that it could not, with what no line tells
 	Patterns  []Pattern `json:"patterns,omitempty"` // of --patterns, where the input is a log
 	Error     string    `json:"error,omitempty"`    // why it could not be read at all
 }
@@ -63,6 +65,12 @@ type Pattern struct {
 	Name  string `json:"name"`
 	Row   int    `json:"line"` // of the file of patterns
 	Lines int64  `json:"lines"`
+}
+
+// Lack is a signal that a log could not show, whatever happened.
+type Lack struct {
+	Signal  string   `json:"signal"`
+	Missing []string `json:"missing"`
 }
 
 // Problem is one located defect of an input.

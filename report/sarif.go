@@ -12,6 +12,9 @@ import (
 // maxResults bounds the results of a SARIF document: what consumers take.
 const maxResults = 5000
 
+// about is where a reader learns more about the tool.
+const about = "https://github.com/isodetect/isodetect"
+
 // SARIF writes the report as SARIF 2.1.0. Every party of a finding is one thread
 // flow. Records of captures and HAR files, which have no lines, are shown by their
 // line in the trail, if one is written beside the output.
@@ -29,7 +32,7 @@ type sarif struct {
 
 func (s *sarif) log() sarifLog {
 	run := sarifRun{
-		Tool:       sarifTool{sarifDriver{Name: s.r.Tool.Name, Version: s.r.Tool.Version, Rules: sarifRules()}},
+		Tool:       sarifTool{sarifDriver{Name: s.r.Tool.Name, Version: s.r.Tool.Version, About: about, Rules: sarifRules()}},
 		ColumnKind: "utf16CodeUnits",
 		Results:    []sarifResult{},
 	}

@@ -22,6 +22,7 @@ type sarifTool struct {
 type sarifDriver struct {
 	Name    string      `json:"name"`
 	Version string      `json:"version"`
+	About   string      `json:"informationUri"`
 	Rules   []sarifRule `json:"rules"`
 }
 

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"os"
@@ -49,7 +50,7 @@ func inputs(t testing.TB, max int64, suffixes ...string) []input {
 			path := filepath.Join(filepath.Dir(file), name)
 			st, err := os.Stat(path)
 			fits := slices.ContainsFunc(suffixes, func(s string) bool { return strings.HasSuffix(name, s) })
-			if err == nil && st.Size() <= max && fits && want.Needs == "" {
+			if err == nil && st.Size() <= max && fits {
 				all = append(all, input{path, want})
 			}
 		}
@@ -59,6 +60,14 @@ func inputs(t testing.TB, max int64, suffixes ...string) []input {
 		t.Fatal("no recorded input fits")
 	}
 	return all
+}
+
+// options says how the input is read, whatever its bytes come from.
+func (in input) options(opt scan.Options) scan.Options {
+	if len(in.want.Args) == 2 && in.want.Args[0] == "--tls-keylog" {
+		opt.TLSKeyLog = filepath.Join(filepath.Dir(in.path), in.want.Args[1])
+	}
+	return opt
 }
 
 func run(t testing.TB, opt scan.Options) *verdict.Result {
@@ -122,9 +131,9 @@ func TestReadSizeChangesNothing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := located(run(t, scan.Options{Paths: []string{in.path}}))
+		want := located(run(t, in.options(scan.Options{Paths: []string{in.path}})))
 		for _, n := range []int{1, 7, 4093} {
-			got := located(run(t, scan.Options{Paths: []string{"-"}, Stdin: pieces{bytes.NewReader(data), n}}))
+			got := located(run(t, in.options(scan.Options{Paths: []string{"-"}, Stdin: pieces{bytes.NewReader(data), n}})))
 			same(t, fmt.Sprintf("%s in pieces of %d", in.path, n), strings.ReplaceAll(got, "-\n", "\n"), want)
 		}
 	}
@@ -187,8 +196,8 @@ func TestDuplicatedInputChangesNothing(t *testing.T) {
 		if err := os.WriteFile(twin, data, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		res := run(t, scan.Options{Paths: []string{in.path, twin}})
-		same(t, in.path+" twice", found(res), found(run(t, scan.Options{Paths: []string{in.path}})))
+		res := run(t, in.options(scan.Options{Paths: []string{in.path, twin}}))
+		same(t, in.path+" twice", found(res), found(run(t, in.options(scan.Options{Paths: []string{in.path}}))))
 		if !slices.ContainsFunc(res.Notes, func(n signals.Note) bool { return n.Kind == signals.NoteSameInputTwice }) {
 			t.Errorf("%s: the copy is not noted", in.path)
 		}
@@ -306,7 +315,7 @@ func TestSplitCaptureChangesNothing(t *testing.T) {
 			}
 			paths = append(paths, p)
 		}
-		same(t, in.path+" in three files", found(run(t, scan.Options{Paths: paths})), found(run(t, scan.Options{Paths: []string{in.path}})))
+		same(t, in.path+" in three files", found(run(t, in.options(scan.Options{Paths: paths}))), found(run(t, in.options(scan.Options{Paths: []string{in.path}}))))
 	}
 }
 
@@ -378,7 +387,15 @@ func TestPartOfAnArchiveRaisesNoFalseAlarm(t *testing.T) {
 
 // A capture with losses accuses nobody new; repetition and small disorder lose nothing either.
 func TestDamagedCaptureRaisesNoFalseAlarm(t *testing.T) {
-	rng := rand.New(rand.NewPCG(9, 10))
+	for _, in := range inputs(t, 400<<10, ".pcap") {
+		damage(t, in, rand.New(rand.NewPCG(9, uint64(crc32.ChecksumIEEE([]byte(in.path))))))
+	}
+}
+
+// damage reads one capture with each damage. Every capture has chances of its own,
+// so that another one beside it changes nothing.
+func damage(t *testing.T, in input, rng *rand.Rand) {
+	t.Helper()
 	keep := func(share float64) func([]packet) []packet {
 		return func(p []packet) []packet {
 			return slices.DeleteFunc(slices.Clone(p), func(packet) bool { return rng.Float64() > share })
@@ -426,22 +443,92 @@ func TestDamagedCaptureRaisesNoFalseAlarm(t *testing.T) {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	for _, in := range inputs(t, 400<<10, ".pcap") {
-		c := readCapture(t, in.path)
-		for _, name := range names {
-			res := run(t, scan.Options{Paths: []string{"-"}, Stdin: bytes.NewReader(c.with(damages[name](c.packets)))})
-			for _, b := range wrong(res, in.want) {
-				t.Errorf("%s, %s: %s", in.path, name, b)
-			}
-			if name != "repeated" && name != "swapped" {
-				continue
-			}
-			for _, s := range in.want.Must {
-				if !slices.ContainsFunc(res.Findings, func(f signals.Finding) bool { return f.Signal.Name == s && f.Strength >= signals.Probable }) {
-					t.Errorf("%s, %s: %s is lost", in.path, name, s)
-				}
+	c := readCapture(t, in.path)
+	for _, name := range names {
+		res := run(t, in.options(scan.Options{Paths: []string{"-"}, Stdin: bytes.NewReader(c.with(damages[name](c.packets)))}))
+		for _, b := range wrong(res, in.want) {
+			t.Errorf("%s, %s: %s", in.path, name, b)
+		}
+		if name != "repeated" && name != "swapped" {
+			continue
+		}
+		for _, s := range in.want.Must {
+			if !slices.ContainsFunc(res.Findings, func(f signals.Finding) bool { return f.Signal.Name == s && f.Strength >= signals.Probable }) {
+				t.Errorf("%s, %s: %s is lost", in.path, name, s)
 			}
 		}
+	}
+}
+
+// HTTP/2 and TLS are read to the last event: the proxy in front, which wrote a HAR
+// of the same traffic, saw as many.
+func TestCaptureHoldsWhatItsProxySaw(t *testing.T) {
+	n := 0
+	for _, in := range inputs(t, 400<<10, ".pcap", ".pcapng") {
+		archive := filepath.Join(filepath.Dir(in.path), "capture.har")
+		if _, err := os.Stat(archive); in.want.Needs == "" || err != nil {
+			continue
+		}
+		events := func(opt scan.Options) int64 {
+			_, ins, err := scan.Run(context.Background(), opt)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ins[0].Stats.Events
+		}
+		got := events(in.options(scan.Options{Paths: []string{in.path}, CancelWindow: time.Second}))
+		if want := events(scan.Options{Paths: []string{archive}, CancelWindow: time.Second}); got != want {
+			t.Errorf("%s: %d events, the HAR gives %d", in.path, got, want)
+		}
+		n++
+	}
+	if n < 3 {
+		t.Errorf("%d captures were compared, want 3", n)
+	}
+}
+
+// Secrets of some connections only accuse nobody: what the others carried is missing.
+func TestKeysOfSomeConnectionsRaiseNoFalseAlarm(t *testing.T) {
+	n := 0
+	for _, in := range inputs(t, 400<<10, ".pcap") {
+		all := in.options(scan.Options{Paths: []string{in.path}})
+		if all.TLSKeyLog == "" {
+			continue
+		}
+		keys, err := os.ReadFile(all.TLSKeyLog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		byConn := map[string]string{}
+		var conns []string
+		for l := range strings.Lines(string(keys)) {
+			if f := strings.Fields(l); len(f) == 3 {
+				if byConn[f[1]] == "" {
+					conns = append(conns, f[1])
+				}
+				byConn[f[1]] += l
+			}
+		}
+		for subset := 1; subset < 1<<len(conns)-1; subset++ {
+			some := ""
+			for i, c := range conns {
+				if subset>>i&1 == 1 {
+					some += byConn[c]
+				}
+			}
+			opt := all
+			opt.TLSKeyLog = filepath.Join(t.TempDir(), "keys.log")
+			if err := os.WriteFile(opt.TLSKeyLog, []byte(some), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for _, b := range wrong(run(t, opt), in.want) {
+				t.Errorf("%s with keys of the connections %b: %s", in.path, subset, b)
+			}
+			n++
+		}
+	}
+	if n == 0 {
+		t.Error("no recorded TLS was tried")
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/isodetect/isodetect/correlate"
 	"github.com/isodetect/isodetect/parsers"
+	"github.com/isodetect/isodetect/parsers/keylog"
 	"github.com/isodetect/isodetect/parsers/pattern"
 	"github.com/isodetect/isodetect/parsers/source"
 	"github.com/isodetect/isodetect/rules"
@@ -20,12 +21,12 @@ import (
 // Options is what a user may say about one run. The zero value reads nothing and
 // judges by the defaults, except that CancelWindow has to be set.
 type Options struct {
-	Paths       []string  // files, directories, or "-" for Stdin
-	Stdin       io.Reader // what "-" reads
-	InputFormat string    // name of a format for every input, "" = recognised by content
-	Domains     []string  // NAME=GLOB, first match wins
-	Zone        string    // offset of stamps without a zone, such as "+02:00"; "" = not said
-	TLSKeyLog   string
+	Paths       []string             // files, directories, or "-" for Stdin
+	Stdin       io.Reader            // what "-" reads
+	InputFormat string               // name of a format for every input, "" = recognised by content
+	Domains     []string             // NAME=GLOB, first match wins
+	Zone        string               // offset of stamps without a zone, such as "+02:00"; "" = not said
+	TLSKeyLog   string               // path of a file with secrets of TLS connections, "" = none
 	Patterns    *pattern.Set         // the user's own wordings of log lines, nil = none
 	Suggest     *pattern.Suggestions // is told the wordings that were not understood, nil = nobody is
 	Since       int64                // ns; a finding counts if its first occurrence is inside, 0 = no limit
@@ -100,10 +101,16 @@ func openInputs(ctx context.Context, opt Options) (*parsers.Set, error) {
 	if err != nil {
 		return nil, err
 	}
+	var keys *keylog.Log
+	if opt.TLSKeyLog != "" {
+		if keys, err = keylog.Open(opt.TLSKeyLog); err != nil {
+			return nil, err
+		}
+	}
 	return parsers.Open(ctx, opt.Paths, parsers.Options{
 		Formats: opt.formats,
 		Format:  opt.InputFormat,
 		Stdin:   opt.Stdin,
-		Source:  source.Options{AssumeUTCOffset: offset, ZoneGiven: given, TLSKeyLog: opt.TLSKeyLog, DomainOf: domainOf, Patterns: opt.Patterns, Suggest: opt.Suggest},
+		Source:  source.Options{AssumeUTCOffset: offset, ZoneGiven: given, TLSKeys: keys, DomainOf: domainOf, Patterns: opt.Patterns, Suggest: opt.Suggest},
 	})
 }

@@ -14,6 +14,8 @@ func (t *Trace) Compile(f Format) (data []byte, ok bool) {
 		return t.HAR(), len(t.Exchanges) > 0
 	case Pcap:
 		return t.Pcap(), len(t.Exchanges) > 0
+	case H2:
+		return t.PcapH2(), len(t.Exchanges) > 0
 	case Native:
 		return t.Native(), len(t.Exchanges) > 0
 	case Log:
@@ -24,7 +26,7 @@ func (t *Trace) Compile(f Format) (data []byte, ok bool) {
 
 // FileName is a name that fits the format.
 func (f Format) FileName() string {
-	return map[Format]string{Wire: "wire.jsonl", HAR: "capture.har", Pcap: "capture.pcap", Native: "events.jsonl", Log: "server.log"}[f]
+	return map[Format]string{Wire: "wire.jsonl", HAR: "capture.har", Pcap: "capture.pcap", H2: "h2.pcap", Native: "events.jsonl", Log: "server.log"}[f]
 }
 
 // Log returns the literal lines of the scenario.

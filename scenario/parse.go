@@ -173,7 +173,7 @@ func (s *Scenario) format(f Format, rest string) error {
 		known = known || k == f
 	}
 	if !known {
-		return fmt.Errorf("unknown line %q; formats are wire, har, pcap, native, log", f+":")
+		return fmt.Errorf("unknown line %q; formats are wire, har, pcap, native, log, h2", f+":")
 	}
 	if _, twice := s.Formats[f]; twice {
 		return fmt.Errorf("format %s is stated twice", f)

@@ -11,10 +11,14 @@ import (
 // handshakes, HTTP/1.1 requests and responses, chunks for streams.
 func (t *Trace) Pcap() []byte {
 	c := &capture{t: t, flows: map[*Conn]*flow{}, chunked: map[*Exchange]bool{}, whole: map[*Happening]bool{}, last: -time.Second}
+	return c.compile(c.happening)
+}
+
+func (c *capture) compile(take func(*Happening)) []byte {
 	c.file.begin()
-	for _, h := range t.Happenings {
+	for _, h := range c.t.Happenings {
 		if h.X != nil {
-			c.happening(h)
+			take(h)
 		}
 	}
 	return c.file.Bytes()
@@ -58,12 +62,16 @@ func (c *capture) happening(h *Happening) {
 	case KClose:
 		c.end(h)
 	case KGap:
-		f := c.flow(h.At, x.Conn)
-		if h.Dir == "client" {
-			f.seq[fromClient] += 512
-		} else {
-			f.seq[fromServer] += 512
-		}
+		c.gap(h)
+	}
+}
+
+func (c *capture) gap(h *Happening) {
+	f := c.flow(h.At, h.X.Conn)
+	if h.Dir == "client" {
+		f.seq[fromClient] += 512
+	} else {
+		f.seq[fromServer] += 512
 	}
 }
 

@@ -83,10 +83,11 @@ const (
 	Pcap   Format = "pcap"
 	Native Format = "native"
 	Log    Format = "log" // the literal lines of the scenario
+	H2     Format = "h2"  // a capture of HTTP/2; as pcap where a scenario does not state it
 )
 
 // Formats lists all formats in the order in which scenarios state them.
-var Formats = []Format{Wire, HAR, Pcap, Native, Log}
+var Formats = []Format{Wire, HAR, Pcap, Native, Log, H2}
 
 // Carries tells what a format makes of a scenario.
 type Carries struct {
@@ -123,6 +124,9 @@ func Load(dir string) ([]*Scenario, error) {
 // ExpectIn returns what a format must show; ok is false if the scenario skips it.
 func (s *Scenario) ExpectIn(f Format) (want Expectation, ok bool) {
 	c, stated := s.Formats[f]
+	if !stated && f == H2 {
+		c, stated = s.Formats[Pcap]
+	}
 	switch {
 	case !stated || c.How == "skip":
 		return Expectation{}, false

@@ -1,5 +1,7 @@
 package signals
 
+import "github.com/isodetect/isodetect/event"
+
 // CancellationCrosstalk is one party's cancel that ended another party's request.
 var CancellationCrosstalk = &Signal{
 	Name:   "cancellation_crosstalk",
@@ -40,6 +42,7 @@ var CancellationCrosstalk = &Signal{
 		"Enough ordinary answers of the same tool to call an end unlike (3) or much sooner (5).",
 	},
 	Log:      "Each cancelled request: its session and id, and the session that sent the cancel.",
+	Facts:    event.FactRequest | event.FactCancel,
 	Requires: Bodies,
 	Occasion: "no cancel while another party had the same id in flight",
 	Remedy: "Derive the scope of a cancel from the session that sent it: look N up under (session, N), and under the principal or the exchange where there are no sessions. " +

@@ -1,5 +1,7 @@
 package signals
 
+import "github.com/isodetect/isodetect/event"
+
 // CapabilityDrift is a server request that reached a client which never declared the capability for it.
 var CapabilityDrift = &Signal{
 	Name:   "capability_drift",
@@ -37,6 +39,7 @@ var CapabilityDrift = &Signal{
 		"For misrouted_request: the in-flight calls of all parties.",
 	},
 	Log:      "Each session made: the capabilities that its client declared. Each server request (sampling, elicitation, roots): the session that it goes to (probable), and the set of capabilities that was looked at (confirmed).",
+	Facts:    event.FactCaps | event.FactAsk,
 	Requires: Bodies,
 	Occasion: "no server request for which clients declared different capabilities",
 	Remedy: "undeclared: copy the client's capabilities into the session when initialize is accepted and read only that snapshot; one server object connected to several transports overwrites them. " +

@@ -1,5 +1,7 @@
 package signals
 
+import "github.com/isodetect/isodetect/event"
+
 // FallbackResolution is a request without a session of its own that the server served from somebody else's.
 var FallbackResolution = &Signal{
 	Name:   "fallback_resolution",
@@ -44,6 +46,7 @@ var FallbackResolution = &Signal{
 		"In a log: the resolved session next to the asked one. A log that names neither cannot show it.",
 	},
 	Log:      "Each request: the session id that came (also when none came: an empty value, no missing key), the one that was used or that the answer names, and the status. Better: how the session was found (source). And a line for each session made, so that one knows whose it is.",
+	Facts:    event.FactResolution,
 	Requires: Headers,
 	Occasion: "no request without a session of its own was served or refused",
 	Remedy: "Refuse a request without a valid, server-issued session id with 400, and one whose session has ended with 404; the client then sends a new initialize. " +

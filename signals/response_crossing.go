@@ -1,5 +1,7 @@
 package signals
 
+import "github.com/isodetect/isodetect/event"
+
 // ResponseCrossing is an answer that came back on another request's exchange.
 var ResponseCrossing = &Signal{
 	Name:   "response_crossing",
@@ -41,6 +43,7 @@ var ResponseCrossing = &Signal{
 		"It needs no second initialize: one pooled session is enough.",
 	},
 	Log:      "Each answer: its id, the exchange (HTTP request) that it is written on, and the exchange that asked. Logs seldom hold that; a capture always does.",
+	Facts:    event.FactRequest | event.FactAnswer,
 	Requires: Bodies | Pairing,
 	Alone:    true,
 	Occasion: "no id was in flight twice in one session",

@@ -1,5 +1,7 @@
 package signals
 
+import "github.com/isodetect/isodetect/event"
+
 // SharedSession is the hazard that one session serves two conversations.
 var SharedSession = &Signal{
 	Name:   "shared_session",
@@ -33,6 +35,7 @@ var SharedSession = &Signal{
 		"Request bodies, to tell a retry from a second conversation.",
 	},
 	Log:      "Each request: session, id, and who sent it: a hash of the credential, the User-Agent, the name of the client.",
+	Facts:    event.FactRequest,
 	Requires: Bodies,
 	Alone:    true,
 	Hazard:   true,

@@ -2,6 +2,8 @@
 // and the types of a finding. Help, explain, docs and every report derive from these values.
 package signals
 
+import "github.com/isodetect/isodetect/event"
+
 // Family is the class of repair that a signal calls for (DETECTION §5).
 type Family string
 
@@ -20,19 +22,20 @@ type Signal struct {
 	Family    Family
 	Since     string // version that brought it
 	Variants  []Variant
-	Protocol  []string // protocol rules behind it, ids of the project's protocol page, e.g. "P-PRG-2"
-	What      string   // what it is, one paragraph
-	Looks     []Look   // how it looks in each kind of input
-	LookAlike []string // healthy traffic that resembles it and is not reported
-	Needs     []string // conditions and coverage: why it may be "not assessable"
-	Log       string   // the least that a log must hold to show it
-	Requires  Coverage // without which nothing can be said of an occasion that was not seen
-	Alone     bool     // shows within one party, so that a second live party is no condition
-	Hazard    bool     // never more than a hazard
-	Occasion  string   // what did not occur where the signal was not observed, e.g. "no progress"
-	Remedy    string   // what to change in the server
-	Client    string   // what to change in the client, "" = nothing
-	Example   string   // path of a sample that shows it, relative to samples/
+	Protocol  []string    // protocol rules behind it, ids of the project's protocol page, e.g. "P-PRG-2"
+	What      string      // what it is, one paragraph
+	Looks     []Look      // how it looks in each kind of input
+	LookAlike []string    // healthy traffic that resembles it and is not reported
+	Needs     []string    // conditions and coverage: why it may be "not assessable"
+	Log       string      // the least that a log must hold to show it
+	Requires  Coverage    // without which nothing can be said of an occasion that was not seen
+	Alone     bool        // shows within one party, so that a second live party is no condition
+	Facts     event.Facts // what a log must tell that it could show in it
+	Hazard    bool        // never more than a hazard
+	Occasion  string      // what did not occur where the signal was not observed, e.g. "no progress"
+	Remedy    string      // what to change in the server
+	Client    string      // what to change in the client, "" = nothing
+	Example   string      // path of a sample that shows it, relative to samples/
 }
 
 // Variant is a named form of a signal.

@@ -1,5 +1,7 @@
 package signals
 
+import "github.com/isodetect/isodetect/event"
+
 // SubscriptionBleed is a resource update that reached a party which did not subscribe.
 var SubscriptionBleed = &Signal{
 	Name:   "subscription_bleed",
@@ -38,6 +40,7 @@ var SubscriptionBleed = &Signal{
 		"The answers to the subscribes; a refused one subscribes nothing.",
 	},
 	Log:      "Each subscribe and unsubscribe: session and URI. Each update: its URI, and the session that it is written to.",
+	Facts:    event.FactSubscribe | event.FactUpdate,
 	Requires: Bodies,
 	Occasion: "no resource update while several sessions were live",
 	Remedy: "Key subscriptions by (session, URI), drop them with the session, and notify only the sessions found under the URI. " +

@@ -1,5 +1,7 @@
 package signals
 
+import "github.com/isodetect/isodetect/event"
+
 // TokenCollision is progress that reached a party which did not ask for it.
 var TokenCollision = &Signal{
 	Name:   "token_collision",
@@ -40,6 +42,7 @@ var TokenCollision = &Signal{
 		"Response bodies, including event streams. Browsers and proxies often do not store them.",
 	},
 	Log:      "Each request: session, id, progress token. Each progress notification: its token, the session whose stream it is written to, and, where both sessions gave the token, how far it is and of how much.",
+	Facts:    event.FactToken | event.FactProgress,
 	Requires: Bodies,
 	Occasion: "no progress, or never a token in flight in two parties",
 	Remedy: "Key the progress registry by (session, token), and without sessions by the exchange, and send progress on a stream of the request that gave the token. " +

@@ -579,11 +579,19 @@ func below(res *Result) string {
 	return strings.Join(parts, ", ")
 }
 
+// unlock says what would make unreadable traffic readable.
+func unlock(what string) string {
+	if what == "TLS" {
+		return " (give its secrets with --tls-keylog FILE, or record behind TLS)"
+	}
+	return ""
+}
+
 // inconclusive says why a run judged nothing.
 func inconclusive(e *rules.Engine, res *Result) string {
 	var why []string
 	for _, u := range e.State.Unread {
-		why = append(why, fmt.Sprintf("%s, %d connections, not readable", u.What, u.N))
+		why = append(why, fmt.Sprintf("%s, %d connections, not readable%s", u.What, u.N, unlock(u.What)))
 	}
 	if e.State.Stdio {
 		why = append(why, "stdio transport: one client per process, nothing to judge")

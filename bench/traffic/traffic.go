@@ -1,5 +1,5 @@
 // Package traffic makes traffic of MCP clients and one server as it looks in
-// the inputs that isodetect reads: server log, wire JSONL, capture and HAR. The
+// the inputs that isodetect reads: server logs, wire JSONL, capture and HAR. The
 // same seed gives the same bytes. The traffic is healthy: equal ids and equal
 // tokens in many sessions, each served on its own streams.
 package traffic
@@ -39,6 +39,8 @@ func Formats() []Format {
 		{"wire", "capture.wire.jsonl", newWire},
 		{"pcap", "capture.pcap", newPcap},
 		{"har", "capture.har", newHAR},
+		{"python", "python.log", newPython},
+		{"slog", "slog.log", newSlog},
 	}
 }
 

@@ -138,3 +138,28 @@ func TestCaptureReads(t *testing.T) {
 		t.Fatalf("%d frames hold %d requests and %d events; want at least 50 of each", frames, posts, events)
 	}
 }
+
+// The text logs must keep the shape that their figures are quoted for.
+func TestTextShape(t *testing.T) {
+	f := func(name, session, request, noise string) {
+		t.Helper()
+		out := generate(t, name, Options{Seed: 1, Sessions: 100, Bytes: 1_000_000})
+		lines, sessions, requests, others := 0, 0, 0, 0
+		for line := range bytes.Lines(out) {
+			lines++
+			switch {
+			case bytes.Contains(line, []byte(session)):
+				sessions++
+			case bytes.Contains(line, []byte(request)):
+				requests++
+			case bytes.Contains(line, []byte(noise)):
+				others++
+			}
+		}
+		if sessions < 100 || requests*100 < lines*15 || others*100 < lines*15 {
+			t.Errorf("%s: of %d lines %d are about sessions, %d about requests, %d of one kind of noise", name, lines, sessions, requests, others)
+		}
+	}
+	f("python", "Created new transport with session ID: ", "Processing request of type ", "httpx - DEBUG")
+	f("slog", `msg="session created"`, `msg="MCP method started"`, `msg="cache refreshed"`)
+}

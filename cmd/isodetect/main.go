@@ -35,7 +35,7 @@ func Main() int {
 	go func() {
 		<-interrupts
 		stop()
-		fmt.Fprintln(os.Stderr, "isodetect: interrupted: judging what was read until now; interrupt again to stop at once")
+		fmt.Fprintln(os.Stderr, "isodetect: interrupted: ending with what there is until now; interrupt again to stop at once")
 		<-interrupts
 		os.Exit(exitKilled)
 	}()

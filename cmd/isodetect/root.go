@@ -13,8 +13,8 @@ const rootLong = `isodetect reads logs and traces of MCP servers over HTTP and f
 per-session isolation: what one client sent that reached, cancelled or was
 answered to another.
 
-It reads packet captures, HAR files, wire JSONL and server logs, compressed or
-not, and recognises them by their content.`
+It reads packet captures, HAR files, wire JSONL, exports and archives of other
+tools, and server logs, compressed or not, and recognises them by their content.`
 
 // exitHelp is part of every help that judges (DETECTION §5).
 const exitHelp = `Exit codes:
@@ -41,7 +41,7 @@ func newRoot() *cobra.Command {
 		return fmt.Errorf("%w; see %s --help", err, c.CommandPath())
 	})
 	root.SetUsageFunc(usage)
-	root.AddCommand(newScan(), newInspect(), newBaseline(), newConfig(), newExplain(), newFormats(), newVersion(), newMan())
+	root.AddCommand(newScan(), newInspect(), newRecord(), newBaseline(), newConfig(), newExplain(), newFormats(), newAlerts(), newVersion(), newMan())
 	return root
 }
 
@@ -66,6 +66,10 @@ func resolve(flags *pflag.FlagSet) (origin, error) {
 // envPrefix begins the name of the environment variable of a flag.
 const envPrefix = "ISODETECT_"
 
+// byHand marks a flag that no environment variable sets: what shows secrets in a
+// report must not make a recorder store them.
+const byHand = "isodetect_by_hand"
+
 func envName(flag string) string {
 	return envPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
@@ -76,7 +80,7 @@ func setFromEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)
 	var failed error
 	flags.VisitAll(func(f *pflag.Flag) {
 		value, ok := lookup(envName(f.Name))
-		if !ok || value == "" || f.Changed || failed != nil || f.Name == "help" {
+		if !ok || value == "" || f.Changed || failed != nil || f.Name == "help" || f.Annotations[byHand] != nil {
 			return // pipelines set empty variables for what was left out
 		}
 		values := []string{value}

@@ -127,7 +127,7 @@ func (p *Peeler) peel(depth int, b []byte) {
 func possible(b []byte, c class) bool {
 	switch head := b[:min(len(b), 64)]; c {
 	case digit: // a time, the length in front of RFC 5424, or the name of a service
-		return len(head) > 20 && (b[10] == 'T' || b[10] == '.') || bytes.Contains(head[:min(len(head), 12)], []byte(" <")) || bytes.Contains(head, []byte(" |"))
+		return len(head) > 20 && (b[10] == 'T' || b[10] == '.') || behindBlank(head[:min(len(head), 12)], '<') || behindBlank(head, '|')
 	case letter: // Jul 19, Sun 2026, I0719, or the name of a pod or service
 		if b[3] == ' ' && (isDigit(b[4]) || isDigit(b[5])) || b[0] <= 'W' && isDigit(b[1]) && isDigit(b[4]) && b[5] == ' ' {
 			return true
@@ -149,6 +149,31 @@ func possible(b []byte, c class) bool {
 	}
 	return c != 0
 }
+
+// behindBlank reports whether c stands behind a blank.
+func behindBlank(b []byte, c byte) bool {
+	for i := 0; ; i++ {
+		k := bytes.IndexByte(b[i:], c)
+		if k < 0 {
+			return false
+		}
+		if i += k; i > 0 && b[i-1] == ' ' {
+			return true
+		}
+	}
+}
+
+// Bare reports whether a line has no envelope for certain, whatever the lines
+// around it are: Peel would hand it over as it is.
+func Bare(b []byte) bool {
+	if len(b) == 0 || b[0] == ' ' || b[0] == '\t' || b[0] == 0x1e {
+		return false
+	}
+	return len(b) < minWrapped || !possible(b, classOf(b[0]))
+}
+
+// Bare is called in place of Peel for a line that has no envelope.
+func (p *Peeler) Bare() { p.indents = false }
 
 // minWrapped is the length of the shortest line with an envelope around it.
 const minWrapped = 8

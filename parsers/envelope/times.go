@@ -99,7 +99,14 @@ func level(b []byte) bool {
 	if len(b) < 3 || len(b) > 8 {
 		return false
 	}
-	switch string(bytes.ToLower(b)) {
+	var lower [8]byte
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			c += 'a' - 'A'
+		}
+		lower[i] = c
+	}
+	switch string(lower[:len(b)]) {
 	case "debug", "info", "warn", "warning", "error", "trace", "notice", "critical", "fatal", "inf", "dbg", "wrn", "err", "trc", "panic":
 		return true
 	}

@@ -239,8 +239,9 @@ func (c *collector) plain(p []byte) bool {
 	return true
 }
 
-// decodeAll undoes the content-encoding of a whole body.
-func decodeAll(codings string, body []byte) ([]byte, error) {
+// Decode undoes the content-encoding of a whole body, as it stands in the head:
+// "gzip", or "gzip, br" in the order of application. A body over 64 MiB is an error.
+func Decode(codings string, body []byte) ([]byte, error) {
 	var c collector
 	d, err := newDecoder(codings, &c)
 	if err != nil || d == nil {

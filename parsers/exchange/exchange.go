@@ -51,9 +51,10 @@ type Exchange struct {
 	loss     event.Loss // what is lost of this exchange so far
 	lastID   string     // last SSE id on the stream
 
-	coding string // content-encoding of the request
-	body   response
-	closed bool
+	coding  string // content-encoding of the request
+	foreign bool   // its body is no message
+	body    response
+	closed  bool
 }
 
 // Open starts an exchange and queues Opened.
@@ -66,7 +67,7 @@ func (b *Builder) Open(r Request) *Exchange {
 		domain:   event.Domain{Server: b.names.text(r.Server), Path: b.names.text(path)},
 		sender:   event.Sender{Conn: b.names.text(r.Conn), Peer: b.names.text(r.Peer), Principal: h.principal, Cookie: h.cookie, UserAgent: h.userAgent},
 		method:   b.names.text(cutText(r.Method, 32)),
-		revision: h.revision, resume: h.resume, coding: h.coding, loss: r.Loss | h.loss,
+		revision: h.revision, resume: h.resume, coding: h.coding, foreign: h.foreign, loss: r.Loss | h.loss,
 	}
 	x.asked = b.askedSession(h, path, query, x.loss, r.Server)
 	switch x.method {
@@ -90,7 +91,7 @@ func (x *Exchange) RequestBody(t event.Time, at event.Address, body []byte, loss
 		return
 	}
 	if x.coding != "" {
-		plain, err := decodeAll(x.coding, body)
+		plain, err := Decode(x.coding, body)
 		if err != nil {
 			x.b.stats.Flaw(at, "cannot decode the request body: "+err.Error()+"; its messages are not seen")
 			x.loss |= event.LossRequestBody
@@ -98,7 +99,7 @@ func (x *Exchange) RequestBody(t event.Time, at event.Address, body []byte, loss
 		}
 		body = plain
 	}
-	x.document(body, document{time: t, at: at, dir: event.ToServer, strict: loss&event.LossRequestBody == 0})
+	x.document(body, document{time: t, at: at, dir: event.ToServer, strict: loss&event.LossRequestBody == 0 && !x.foreign})
 }
 
 // Head gives the response head and queues Head.
@@ -151,6 +152,9 @@ func (x *Exchange) SSE(t event.Time, at event.Address, id, name string, data []b
 	}
 	x.dispatch(x.b.names.text(cutText(id, maxName)), name, data)
 }
+
+// Lose says that something of the exchange is not known, where no event tells of it.
+func (x *Exchange) Lose(loss event.Loss) { x.loss |= loss }
 
 // Gap says that bytes of the exchange are missing in one direction.
 func (x *Exchange) Gap(t event.Time, at event.Address, dir event.Dir, why string) {

@@ -19,6 +19,7 @@ type requestHeader struct {
 	revision    string
 	resume      string
 	coding      string
+	foreign     bool // the content type names something else than JSON
 	loss        event.Loss
 }
 
@@ -48,6 +49,8 @@ func readRequestHeader(b *Builder, r Request) (h requestHeader) {
 			cookies = affinity(cookies, f.Value)
 		case fold(f.Name, "user-agent"):
 			h.userAgent = b.names.text(cutText(strings.TrimSpace(f.Value), 256))
+		case fold(f.Name, "content-type"):
+			h.foreign = foreign(mediaType(f.Value))
 		case fold(f.Name, "content-encoding"):
 			h.coding = joinCoding(h.coding, f.Value)
 		}
@@ -58,6 +61,12 @@ func readRequestHeader(b *Builder, r Request) (h requestHeader) {
 	h.session = ids.session(b, r.At, &h.loss)
 	h.sessionLine = ids.line
 	return h
+}
+
+// foreign reports a media type of request bodies that are no messages, such as the
+// form that goes to the token endpoint beside an MCP server.
+func foreign(media string) bool {
+	return strings.HasPrefix(media, "multipart/") || strings.HasPrefix(media, "image/") || media == "application/x-www-form-urlencoded"
 }
 
 // responseHeader is what the head of a response says about MCP.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"github.com/buger/jsonparser"
+	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/mcp"
 	"github.com/isodetect/isodetect/parsers/exchange"
 )
@@ -34,15 +35,20 @@ type entry struct {
 	messages []byte // _eventSourceMessages, raw JSON
 	address  string // serverIPAddress
 	conn     string
-	viaSW    bool // fetched by a service worker
+	peer     string   // the client's address, "" = not recorded
+	by       event.By // who ended the exchange
+	viaSW    bool     // fetched by a service worker
 	kind     string
 }
 
 // content is a recorded body.
 type content struct {
 	present bool   // text is there and no null
-	text    []byte // raw JSON string, still escaped
+	text    []byte // raw JSON string, still escaped; with plain the bytes themselves
 	base64  bool
+	plain   bool
+	file    string // name of the member of files that holds it
+	files   *files
 	size    int64 // -1 = not known
 	mime    string
 }
@@ -164,6 +170,8 @@ func (t *content) read(b *exchange.Builder, c *cursor) {
 			if t.present {
 				t.text = value
 			}
+		case "_file":
+			t.file = c.string()
 		case "encoding":
 			t.base64 = c.shared(b) == "base64"
 		case "size":

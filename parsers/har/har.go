@@ -1,10 +1,12 @@
-// Package har reads HTTP Archives (HAR 1.2) as browsers, proxies and tools
-// really write them (FORMATS D1). Entries come in any order, so a file is read
-// twice: once for the times, once to emit facts in time order.
+// Package har reads archives of finished exchanges: HTTP Archives (HAR 1.2) as
+// browsers, proxies and tools really write them, and the archives of other tools that
+// hold the same: mitmproxy's flow dumps, Burp's XML, Fiddler's SAZ. Exchanges
+// come in any order, so a file is read twice: once for the times, once to emit facts in time order.
 package har
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -23,7 +25,28 @@ var Format = source.Format{
 	Checked: "real",
 	Carries: "all signals where bodies were kept; no time of single SSE messages, no client address, not who closed",
 	Sniff:   sniff,
-	Open:    open,
+	Open: func(in []*source.Input, opt source.Options) (source.Reader, error) {
+		return open(in[0], opt, container{name: name, survey: surveyHAR, parse: parseHAR, again: readHAR})
+	},
+}
+
+// container is one kind of file that holds finished exchanges.
+type container struct {
+	name string
+	// spool makes the bytes that records lie in of the input, where those are not the input itself.
+	spool func(r *reader, size int64) (source.RandomReader, int64, error)
+	// survey calls entry for each record of the file; io.ErrUnexpectedEOF says that the file is cut.
+	survey func(r *reader, size int64, v *surveyor) error
+	// parse reads one record strictly, again reads it the second time.
+	parse, again func(r *reader, raw []byte, e *entry) error
+}
+
+func parseHAR(r *reader, raw []byte, e *entry) error {
+	return parseEntry(r.b, raw, r.opt.AssumeUTCOffset, e)
+}
+
+func readHAR(r *reader, raw []byte, e *entry) error {
+	return readEntry(r.b, raw, r.opt.AssumeUTCOffset, e)
 }
 
 // sniff looks for the object log with what HAR 1.2 puts at its beginning.
@@ -48,20 +71,27 @@ func sniff(head []byte, _ bool) int {
 	return 40
 }
 
-func open(in []*source.Input, opt source.Options) (source.Reader, error) {
-	i := in[0]
+func open(i *source.Input, opt source.Options, kind container) (source.Reader, error) {
 	ra, size, err := i.Random()
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s: %w", i.Path, err)
 	}
-	i.Stats.Format = name
+	i.Stats.Format = kind.name
 	i.Stats.Bytes = size
 	r := &reader{
-		in: i, stats: &i.Stats, ra: ra, opt: opt,
+		kind: kind, in: i, stats: &i.Stats, ra: ra, opt: opt,
 		b: exchange.New(i.Index, &i.Stats), live: map[int32]*live{}, only: map[string]string{},
 	}
+	if kind.spool != nil {
+		spooled, n, err := kind.spool(r, size)
+		if err != nil {
+			ra.Close()
+			return nil, fmt.Errorf("cannot read %s: %w", i.Path, err)
+		}
+		r.ra, r.input, size = spooled, ra, n
+	}
 	if err := r.survey(size); err != nil {
-		ra.Close()
+		r.Close()
 		return nil, fmt.Errorf("cannot read %s: %w", i.Path, err)
 	}
 	return r, nil
@@ -69,9 +99,12 @@ func open(in []*source.Input, opt source.Options) (source.Reader, error) {
 
 // reader reads one HAR file.
 type reader struct {
+	kind  container
 	in    *source.Input
 	stats *source.Stats
-	ra    source.RandomReader
+	ra    source.RandomReader // the records
+	input source.RandomReader // the file where ra is not the file itself
+	files *files              // bodies that lie beside the entries, nil = none
 	opt   source.Options
 	b     *exchange.Builder
 
@@ -153,7 +186,13 @@ func (r *reader) release(e *event.Event) *event.Event {
 }
 
 // Close ends the reading.
-func (r *reader) Close() error { return r.ra.Close() }
+func (r *reader) Close() error {
+	err := r.ra.Close()
+	if r.input != nil {
+		err = errors.Join(err, r.input.Close())
+	}
+	return err
+}
 
 // pairing reports writers that match answers to requests by their ids, after which
 // a crossing cannot be seen any more.

@@ -119,7 +119,7 @@ func (r *reader) load(l *live) bool {
 		r.err = fmt.Errorf("cannot read entry %d of %s again: %w", l.rec.n, r.in.Path, err)
 		return false
 	}
-	if err := readEntry(r.b, raw, r.opt.AssumeUTCOffset, &l.e); err != nil {
+	if err := r.again(raw, &l.e); err != nil {
 		r.err = fmt.Errorf("cannot read entry %d of %s again: it has changed: %w", l.rec.n, r.in.Path, err)
 		return false
 	}
@@ -154,7 +154,7 @@ func (r *reader) start(rec record) {
 	}
 	l.Exchange = r.b.Open(exchange.Request{
 		Time: t, At: at, Server: r.server(origin, e.address), Method: e.method, Target: target,
-		Header: header, Conn: e.conn, Loss: r.loss(e) | lost,
+		Header: header, Conn: e.conn, Peer: e.peer, Loss: r.loss(e) | lost,
 	})
 	l.RequestBody(t, at, body, 0)
 	r.live[rec.n] = l
@@ -208,7 +208,7 @@ func (r *reader) head(l *live) {
 		t.To = l.end
 	}
 	header := e.resHeader
-	if !e.body.base64 || !r.coded(e) {
+	if !e.body.asSent() || !r.coded(e) {
 		header = exchange.Decoded(header)
 	}
 	l.Head(exchange.Response{Time: t, At: l.at(r), Status: e.status, Header: header})
@@ -274,8 +274,8 @@ func (l *live) readMessage() (m sseMessage, next int, ok bool) {
 	if i >= len(raw) {
 		return m, i, false
 	}
-	var s scan
-	n, _ := s.advance(raw[i:])
+	var s exchange.Scan
+	n, _ := s.Advance(raw[i:])
 	_ = jsonparser.ObjectEach(raw[i:i+n], func(key, value []byte, kind jsonparser.ValueType, _ int) error {
 		switch string(key) {
 		case "time":
@@ -342,7 +342,7 @@ func (r *reader) end(l *live) {
 		loss = r.body(l)
 	}
 	t := event.Time{From: l.end, To: l.end, Moment: event.MomentEnd}
-	l.Close(t, at, event.ByUnknown, loss)
+	l.Close(t, at, l.e.by, loss)
 	r.unload(l, true)
 	delete(r.live, l.rec.n)
 }
@@ -358,6 +358,9 @@ func (r *reader) body(l *live) event.Loss {
 	case len(body) == 0:
 		// Only an answer with status 200 is expected to have a body (DETECTION §1, complete).
 		if e.status == 200 && e.method != "DELETE" && (!e.body.present || e.body.size > 0) {
+			if e.isStream() {
+				r.stats.Note("event streams without a body: they were open when the archive was saved, or the recorder left bodies out; what they carried is not known")
+			}
 			return event.LossResponseBody
 		}
 	case coded:
@@ -373,7 +376,7 @@ func (r *reader) body(l *live) event.Loss {
 func (r *reader) bodyOf(l *live) (body []byte, coded bool, problem string) {
 	e := &l.e
 	body, problem = e.body.bytes(&r.room)
-	if e.body.base64 {
+	if e.body.asSent() {
 		return body, encoded(e.resHeader, body), problem
 	}
 	if fixed, ok := e.mojibake(body); ok {

@@ -17,17 +17,17 @@ import (
 
 // survey is the first reading: it finds the entries about MCP and their times.
 func (r *reader) survey(size int64) error {
-	s := newSplitter(io.NewSectionReader(r.ra, 0, size))
 	v := surveyor{r: r, seen: map[uint64]struct{}{}}
-	err := s.split(source.MaxRecord, v.member, v.entry)
+	err := r.kind.survey(r, size, &v)
 	if r.err != nil {
 		return r.err
 	}
+	var syntax *syntaxError
 	switch {
 	case errors.Is(err, io.ErrUnexpectedEOF):
 		r.lost(v.n, size, "the file is cut: what followed is not recorded")
-	case errors.Is(err, errSyntax):
-		r.lost(v.n, s.off, fmt.Sprintf("the text from byte %d on is no HTTP Archive: it is skipped", s.off))
+	case errors.As(err, &syntax):
+		r.lost(v.n, syntax.off, fmt.Sprintf("the text from byte %d on is no %s: it is skipped", syntax.off, syntax.what))
 	case err != nil:
 		return err
 	}
@@ -45,6 +45,23 @@ func (r *reader) survey(size int64) error {
 		r.gap(fmt.Sprintf("%d entries could not be read", v.bad))
 	}
 	return nil
+}
+
+// syntaxError tells from where on a file is not what it should be.
+type syntaxError struct {
+	off  int64
+	what string
+}
+
+func (e *syntaxError) Error() string { return fmt.Sprintf("no %s at byte %d", e.what, e.off) }
+
+func surveyHAR(r *reader, size int64, v *surveyor) error {
+	s := newSplitter(io.NewSectionReader(r.ra, 0, size))
+	err := s.split(source.MaxRecord, v.member, v.entry)
+	if errors.Is(err, errSyntax) {
+		return &syntaxError{s.off, "HTTP Archive"}
+	}
+	return err
 }
 
 // lost records that the end of the file is missing. What is missing may have
@@ -67,18 +84,25 @@ func (r *reader) gap(why string) {
 	r.b.Gap(event.At(from), at, event.Sender{}, event.DirUnknown, 0, why)
 }
 
-// oneTime notices writers that stamp every entry with the time of the export.
+// oneTime notices writers that stamp every entry with the time of the export, and
+// those whose stamps have no fraction of a second.
 func (r *reader) oneTime() {
 	if len(r.records) < 3 {
 		return
 	}
-	for _, rec := range r.records[1:] {
-		if rec.start != r.records[0].start {
-			return
-		}
+	one, whole := true, true
+	for _, rec := range r.records {
+		one = one && rec.start == r.records[0].start
+		whole = whole && rec.start%1e9 == 0
 	}
-	r.noTime = true
-	r.stats.Note("all entries carry one time: the order of the exchanges is not known")
+	switch {
+	case one:
+		r.noTime = true
+		r.stats.Note("all entries carry one time: the order of the exchanges is not known")
+	case whole && !r.noTime:
+		r.noTime = true
+		r.stats.Note("all stamps are whole seconds: the order of exchanges that lie closer together is not known")
+	}
 }
 
 // surveyor counts and keeps entries.
@@ -125,7 +149,7 @@ func (v *surveyor) entry(p part) {
 		r.stats.Bad(at, "entry over 64 MiB: skipped")
 		return
 	}
-	if err := parseEntry(r.b, p.raw, r.opt.AssumeUTCOffset, &v.e); err != nil {
+	if err := r.parse(p.raw, &v.e); err != nil {
 		v.bad++
 		r.stats.Bad(at, err.Error())
 		return
@@ -181,7 +205,7 @@ const eventStream = "text/event-stream"
 
 func (c *content) holdsRPC(room *[]byte) bool {
 	raw := c.text
-	if c.base64 {
+	if c.base64 || c.file != "" {
 		raw, _ = c.bytes(room)
 	}
 	return bytes.Contains(raw, []byte("jsonrpc"))
@@ -209,5 +233,8 @@ func (v *surveyor) identity() uint64 {
 	h.Write(e.post.text)
 	h.WriteByte(0)
 	h.Write(e.body.text)
+	text(e.post.file)
+	text(e.body.file)
+	text(e.peer)
 	return h.Sum64()
 }

@@ -15,8 +15,13 @@ import (
 // bytes returns the body as recorded, base64 undone. It may lie in room, and is
 // valid until that is used again.
 func (c *content) bytes(room *[]byte) (body []byte, problem string) {
-	if len(c.text) == 0 {
+	switch {
+	case c.file != "" && len(c.text) == 0:
+		return c.files.read(c.file)
+	case len(c.text) == 0:
 		return nil, ""
+	case c.plain:
+		return c.text, ""
 	}
 	if len(*room) > keepRoom {
 		*room = nil
@@ -37,6 +42,10 @@ func (c *content) bytes(room *[]byte) (body []byte, problem string) {
 	}
 	return b, ""
 }
+
+// asSent reports a body whose bytes are recorded, so that its content-encoding may
+// still be applied; a text was decoded by the recorder.
+func (c *content) asSent() bool { return c.base64 || c.plain || c.file != "" }
 
 // keepRoom bounds the room for one body that is kept for the next.
 const keepRoom = 1 << 20

@@ -28,6 +28,8 @@ type Reader struct {
 	eof        bool
 	err        error // of the input, kept until the bytes before it were given out
 
+	filling func()
+
 	n       int64
 	offset  int64
 	partial bool
@@ -39,6 +41,10 @@ type Reader struct {
 func New(in io.Reader, limit int) *Reader {
 	return &Reader{in: in, limit: limit, buf: make([]byte, Block)}
 }
+
+// Filling has f called before the input is asked for more bytes, which may take a
+// while: what was returned until then should not be kept waiting.
+func (r *Reader) Filling(f func()) { r.filling = f }
 
 // N is the number of the line that Next returned last, counted from 1.
 func (r *Reader) N() int64 { return r.n }
@@ -148,6 +154,9 @@ func (r *Reader) skip() error {
 
 // fill reads more bytes behind those that are unread, and makes room for them.
 func (r *Reader) fill() {
+	if r.filling != nil {
+		r.filling()
+	}
 	if r.start > 0 {
 		copy(r.buf, r.buf[r.start:r.end])
 		r.base += int64(r.start)

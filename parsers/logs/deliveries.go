@@ -121,7 +121,7 @@ func (p *parser) routed() bool {
 	if !progress && !update && !s.has(wNotification) {
 		return false
 	}
-	var e event.Event
+	var e struct{ Answered, Origin event.Session }
 	switch {
 	case r.has(slotTarget):
 		p.targets = true

@@ -12,12 +12,12 @@ import (
 func (p *parser) record() {
 	r := &p.rec
 	p.msg = r.text(r.get(slotMessage))
-	p.said = readPhrase(p.msg)
+	p.said = p.told.of(p.msg)
 	if e := r.get(slotEvent); e.form == formString || e.form == formBare {
 		if len(p.msg) == 0 {
 			p.msg = r.text(e)
-			p.said = readPhrase(p.msg)
-		} else if s := readPhrase(r.text(e)); s.resolved() {
+			p.said = p.told.of(p.msg)
+		} else if s := p.told.of(r.text(e)); s.resolved() {
 			p.said = s
 		}
 	}

@@ -83,30 +83,35 @@ func (s *formState) begin(line []byte) {
 
 // readText takes a line apart that is no JSON object.
 func (p *parser) readText(b []byte) bool {
+	if p.seen == pairs {
+		p.seen = unclear
+		return p.rec.readMessage(b, 0)
+	}
 	if b = systemd(b); len(b) > maxText || wrapped(b) {
 		return false
 	}
 	s := &p.forms
 	quote := bytes.IndexByte(b[:min(len(b), 512)], '"')
-	for i, latest := -1, s.last-1; i < len(textForms); i++ {
-		k := i
-		if i < 0 {
-			k = latest
-		} else if i == latest {
+	latest := s.last - 1
+	if latest >= 0 {
+		switch textForms[latest].claim(p, b, quote) {
+		case silent:
+			return false
+		case filled:
+			return true
+		}
+	}
+	for _, k := range formsOf(b, quote) {
+		if int(k) == latest {
 			continue
 		}
-		if k < 0 {
-			continue
-		}
-		if f := &textForms[k]; f.probe(b, quote) {
-			switch f.read(p, b) {
-			case silent:
-				s.last = k + 1
-				return false
-			case filled:
-				s.last = k + 1
-				return true
-			}
+		switch textForms[k].claim(p, b, quote) {
+		case silent:
+			s.last = int(k) + 1
+			return false
+		case filled:
+			s.last = int(k) + 1
+			return true
 		}
 	}
 	if requestLine(b) {
@@ -115,11 +120,67 @@ func (p *parser) readText(b []byte) bool {
 	return p.running(inlineObject(p, b))
 }
 
+// claim reads a line if it is one of this form.
+func (f *textForm) claim(p *parser, b []byte, quote int) verdict {
+	if !f.probe(b, quote) {
+		return unclaimed
+	}
+	return f.read(p, b)
+}
+
+// formsOf returns the indexes of the forms that a line may be of, by its first byte
+// and whether there is a quote at its beginning.
+func formsOf(b []byte, quote int) []uint8 {
+	if quote < 0 {
+		return formsBy[0][b[0]]
+	}
+	return formsBy[1][b[0]]
+}
+
+// formsBy holds what formsOf returns, without and with a quote. It is read only.
+var formsBy = func() (by [2][256][]uint8) {
+	for k, f := range textForms {
+		for c := range by[0] {
+			if !mayBegin(f.name, byte(c)) {
+				continue
+			}
+			by[1][c] = append(by[1][c], uint8(k))
+			if f.name != "uvicorn" && f.name != "clf" {
+				by[0][c] = append(by[0][c], uint8(k))
+			}
+		}
+	}
+	return by
+}()
+
+// mayBegin reports whether a line of a form may begin with c. It saves probes that
+// look at the first byte only to say no; of a form that is not named here they all run.
+func mayBegin(form string, c byte) bool {
+	switch form {
+	case "tracing", "agentgateway", "vscode", "claude-desktop", "nginx-error":
+		return isDigit(c)
+	case "envoy", "supergateway":
+		return c == '['
+	case "go-middleware":
+		return c == '[' || isDigit(c)
+	case "alb":
+		return c == 'h' || c == 'g'
+	case "litellm-text":
+		return isDigit(c)
+	case "morgan-dev": // a verb, or a date in front of it
+		return 'A' <= c && c <= 'Z' || isDigit(c)
+	}
+	return true
+}
+
 // running reads running text: the prefixes of loggers, and a message.
 func (p *parser) running(b []byte) bool {
 	r := &p.rec
 	i := r.prefix(b, p.opt.AssumeUTCOffset)
 	t := templateOf(b[i:])
+	if t == nil && b[len(b)-1] != '}' && bytes.Count(b[i:], []byte("=")) < 2 && !telling(b[i:]) {
+		return false // most lines: whatever it says, it says nothing here
+	}
 	if t == nil || t.pairs {
 		return r.readMessage(b, i) || t != nil
 	}

@@ -132,7 +132,13 @@ func mayJoin(b []byte) bool {
 	case 'T':
 		return bytes.HasPrefix(b, []byte("Traceback ("))
 	}
-	return len(b) > 6 && len(b) < 512 && (b[4] == ':' && b[5] == ' ' || b[len(b)-1] == ']')
+	switch {
+	case len(b) <= 6 || len(b) >= 512:
+		return false
+	case b[len(b)-1] == ']':
+		return true
+	}
+	return b[4] == ':' && b[5] == ' ' && bytes.IndexByte(b, 0x1b) >= 0 // colours may stand behind the bracket
 }
 
 // joined reads the record in q and says what became of its lines.

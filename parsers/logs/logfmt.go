@@ -47,11 +47,10 @@ func (r *record) pair(key []byte, v value) {
 	if r.watch != nil && !r.loose {
 		r.watch.pair(key, v)
 	}
-	path := appendPath(r.path[:0], key)
-	if v.form == formString {
-		r.findBody(v, path)
+	s, quiet := r.again.of(r, key)
+	if v.form == formString && !quiet && len(v.raw) >= 20 && bytes.Contains(v.raw, []byte(`jsonrpc`)) {
+		r.findBody(v, appendPath(r.path[:0], key))
 	}
-	s := keySlots[string(path)]
 	if s <= slotInside || r.loose && (s == slotMessage || s == slotEvent) {
 		return
 	}
@@ -72,9 +71,16 @@ func passOver(b []byte, i int) int {
 	return i
 }
 
-func keyByte(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '_' || c == '.' || c == '-' || c == '@' || c == '/'
-}
+func keyByte(c byte) bool { return keyBytes[c] }
+
+// keyBytes are the bytes of a key. It is read only.
+var keyBytes = func() (is [256]bool) {
+	for c := range is {
+		b := byte(c)
+		is[c] = 'a' <= b && b <= 'z' || 'A' <= b && b <= 'Z' || '0' <= b && b <= '9' || b == '_' || b == '.' || b == '-' || b == '@' || b == '/'
+	}
+	return is
+}()
 
 // pairValue reads the value at b[i:]: quoted, a list or map in brackets, or up to the next blank.
 func pairValue(b []byte, i int) (end int, v value) {
@@ -96,8 +102,12 @@ func pairValue(b []byte, i int) (end int, v value) {
 		}
 	}
 	end = i
-	for end < len(b) && b[end] != ' ' && b[end] != '\t' {
-		if b[end] == '[' && end-i <= 8 { // map[a:b c:d]
+	for end < len(b) {
+		switch c := b[end]; {
+		case c > '[' || c > ' ' && c < '[':
+		case c == ' ' || c == '\t':
+			return end, value{b[i:end], formBare}
+		case c == '[' && end-i <= 8: // map[a:b c:d]
 			if k := bracketEnd(b, end); k > 0 {
 				end = k
 				continue

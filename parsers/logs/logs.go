@@ -42,7 +42,7 @@ func Formats() []source.Format {
 }
 
 func open(in []*source.Input, opt source.Options) (source.Reader, error) {
-	r := &reader{files: in, several: len(in) > 1, opt: opt, parser: newParser(&in[0].Stats, opt)}
+	r := &reader{files: in, several: len(in) > 1, opt: opt, skim: newSkimmer(opt), parser: newParser(&in[0].Stats, opt)}
 	if err := r.turn(); err != nil && len(in) == 1 {
 		return nil, fmt.Errorf("cannot open log %s: %w", in[0].Path, err)
 	} else if err != nil {

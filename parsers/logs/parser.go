@@ -34,6 +34,7 @@ type parser struct {
 	rec      record      `snapshot:"-"`
 	strip    []byte      `snapshot:"-"`
 	names    names       `snapshot:"-"`
+	told     phraseMemo  `snapshot:"-"` // what the messages before say
 	domain   domainCache `snapshot:"-"`
 
 	mcp     bool // a line of this file spoke of MCP for certain: a bare session key counts
@@ -45,13 +46,14 @@ type parser struct {
 	user   *userPatterns   `snapshot:"-"` // nil = the user gave none
 	shapes *pattern.Shapes `snapshot:"-"` // of the lines that were not understood, nil = nobody asks
 
+	seen   glance `snapshot:"-"` // what the current line showed ahead
 	peeler *envelope.Peeler
 	wrap   wrap   `snapshot:"-"` // what the envelopes of the current line tell
 	outer  outer  `snapshot:"-"` // the physical line, and what becomes of it
 	shown  []byte `snapshot:"-"` // what of it stands in excerpts instead of it: a record of a document; nil = the line
 
 	// Of the current line.
-	base  event.Event `snapshot:"-"` // time, address, domain
+	base  event.Event `snapshot:"-"` // time, address, domain, loss; nothing else is ever set
 	began int         // its first event in queue
 	said  phrase      `snapshot:"-"`
 	msg   []byte      `snapshot:"-"`
@@ -101,8 +103,10 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 	if p.user != nil {
 		p.user.begin()
 	}
-	if trimmed := bytes.TrimLeft(b, " \t"); len(trimmed) > 0 && trimmed[0] == '{' {
-		b = trimmed
+	if len(b) > 0 && (b[0] == ' ' || b[0] == '\t') {
+		if trimmed := bytes.TrimLeft(b, " \t"); len(trimmed) > 0 && trimmed[0] == '{' {
+			b = trimmed
+		}
 	}
 	switch {
 	case len(b) == 0:
@@ -189,9 +193,9 @@ func (p *parser) text(b []byte) bool {
 
 // stamp fills what all events of the line have in common.
 func (p *parser) stamp(at event.Address) {
-	p.base = event.Event{At: at, Domain: p.wrap.place(p.domain.of(&p.rec))}
+	p.base.At, p.base.Domain, p.base.Time, p.base.Loss = at, p.wrap.place(p.domain.of(&p.rec)), event.Time{}, 0
 	if t := p.rec.get(slotTime); t.form != formNone {
-		st, ok := parseTime(p.rec.text(t), p.opt.AssumeUTCOffset)
+		st, ok := p.rec.time(t, p.opt.AssumeUTCOffset)
 		if ok && !st.dated && !p.wrap.at.dated {
 			if st, ok = p.complete(st, at.N); ok {
 				p.base.Loss |= event.LossTime
@@ -223,7 +227,10 @@ func (p *parser) emit(k event.Kind) *event.Event {
 func (p *parser) name(b []byte) string { return p.names.of(b) }
 
 // names keeps short texts that come again and again.
-type names struct{ seen map[string]string }
+type names struct {
+	seen   map[string]string
+	latest [256]string // some of them, where they are found sooner
+}
 
 const maxNames = 8192
 
@@ -234,7 +241,12 @@ func (n *names) of(b []byte) string {
 	if len(b) > maxID {
 		return mcp.Cut(string(b), maxID)
 	}
+	latest := &n.latest[spread(b)%uint64(len(n.latest))]
+	if *latest == string(b) {
+		return *latest
+	}
 	if s, ok := n.seen[string(b)]; ok {
+		*latest = s
 		return s
 	}
 	if n.seen == nil || len(n.seen) >= maxNames {

@@ -7,7 +7,6 @@ import (
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/envelope"
-	"github.com/isodetect/isodetect/parsers/lines"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -18,7 +17,8 @@ type reader struct {
 
 	in     *source.Input // the file that is read
 	stream io.Closer
-	lines  *lines.Reader
+	lines  *ahead
+	skim   *skimmer               // looks at the lines ahead of the parser, nil = every line is read whole
 	export *envelope.ExportReader // instead of lines: a journal export is no text of lines
 	parser *parser
 	next   int // index in parser.queue
@@ -32,7 +32,7 @@ type reader struct {
 }
 
 func newReader(stream io.ReadCloser, in *source.Input, opt source.Options) *reader {
-	r := &reader{in: in, opt: opt, parser: newParser(&in.Stats, opt)}
+	r := &reader{in: in, opt: opt, skim: newSkimmer(opt), parser: newParser(&in.Stats, opt)}
 	r.parser.peel(in.Path)
 	r.parser.turn(in)
 	r.read(stream, stream)
@@ -43,11 +43,11 @@ func newReader(stream io.ReadCloser, in *source.Input, opt source.Options) *read
 func (r *reader) read(bytes io.Reader, stream io.Closer) {
 	r.stream = stream
 	from := bufio.NewReaderSize(bytes, 1<<12)
-	r.export = nil
+	r.lines, r.export = nil, nil
 	if head, _ := from.Peek(64); envelope.IsExport(head) {
 		r.export = envelope.NewExport(from, source.MaxRecord)
 	} else {
-		r.lines = lines.New(from, source.MaxRecord)
+		r.lines = newAhead(from, r.skim)
 	}
 }
 
@@ -57,48 +57,52 @@ func (r *reader) Next() (*event.Event, error) {
 		if e := r.parser.pop(&r.next); e != nil {
 			return e, nil
 		}
-		r.next = 0
-		if r.broken != nil {
-			if err := r.leave(r.broken); err != nil {
-				return nil, err
-			}
-			continue
-		}
-		if r.over {
-			if r.parser.queue = r.parser.queue[:0]; r.parser.flush() {
-				continue
-			}
-			return nil, io.EOF
-		}
-		read := r.line
-		if r.export != nil {
-			read = r.entry
-		}
-		if err := read(); err != nil {
+		if err := r.more(); err != nil {
 			return nil, err
 		}
 	}
 }
 
+// more reads on by one line, entry or file; what it gave is in the queue.
+func (r *reader) more() error {
+	r.next = 0
+	switch {
+	case r.broken != nil:
+		return r.leave(r.broken)
+	case r.over:
+		if r.parser.queue = r.parser.queue[:0]; r.parser.flush() {
+			return nil
+		}
+		return io.EOF
+	case r.export != nil:
+		return r.entry()
+	}
+	return r.line()
+}
+
 // line reads one line and queues its events.
 func (r *reader) line() error {
 	r.parser.queue = r.parser.queue[:0]
-	b, err := r.lines.Next()
-	stats := &r.in.Stats
-	stats.Bytes = r.lines.Read()
-	at := event.Address{Source: r.in.Index, Unit: event.UnitLine, N: r.lines.N(), Offset: r.lines.Offset()}
-	switch {
-	case errors.Is(err, lines.ErrTooLong):
-		stats.Records++
-		stats.Bad(at, "line is longer than 64 MiB and was skipped")
-		return nil
-	case err != nil:
+	b, err := r.lines.next()
+	if err != nil {
 		return r.ended(err)
 	}
+	l := &r.lines.line
+	stats := &r.in.Stats
+	stats.Bytes = l.read
 	stats.Records++
-	if at.Offset < r.repeat {
+	at := event.Address{Source: r.in.Index, Unit: event.UnitLine, N: r.lines.n, Offset: l.offset}
+	r.parser.row = at.N
+	switch {
+	case l.long:
+		stats.Bad(at, "line is longer than 64 MiB and was skipped")
+		return nil
+	case at.Offset < r.repeat:
 		stats.Ignored++
 		stats.Repeated++
+		return nil
+	case r.parser.pass(b, l.seen):
+		stats.Ignored++
 		return nil
 	}
 	r.parser.feed(b, at)
@@ -143,9 +147,13 @@ func (r *reader) ended(err error) error {
 	return err
 }
 
+// Close stops the reading and closes the file that is read.
 func (r *reader) Close() error {
 	if r.stream == nil {
 		return nil
+	}
+	if r.lines != nil {
+		r.lines.stop()
 	}
 	err := r.stream.Close()
 	r.stream = nil

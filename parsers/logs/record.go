@@ -46,8 +46,14 @@ type record struct {
 	version value  // its value
 
 	front  []byte    // running text: what stands before the message
-	starts []int     // where the pieces of its prefix begin, and the message
+	starts []int     // where the pieces of its prefix begin, and the message; kept while pieced is set
+	pieced bool      // every piece of a prefix is looked at, also of one that was read before
 	watch  pairTaker // is shown the pairs, nil = nobody is
+	fronts fronts    // those of the lines before
+	again  keyMemo   // what the keys of the lines before name
+	clock  timeMemo  // the minute of the time before
+	dated  stamp     // of the time that stands in front of running text
+	stood  []byte    // the text of dated
 
 	arena []byte // unescaped texts of this line
 }
@@ -68,7 +74,7 @@ func (r *record) reset() {
 	}
 	r.bodies, r.recent.n = r.bodies[:0], 0
 	r.textual, r.twice, r.native, r.bare, r.front = false, "", false, false, nil
-	r.loose, r.level = false, 0
+	r.loose, r.level, r.stood = false, 0, nil
 	if cap(r.arena) > maxArena {
 		r.arena = nil
 	}
@@ -153,6 +159,15 @@ func (r *record) text(v value) []byte {
 		}
 	}
 	return nil
+}
+
+// time reads a time of the record.
+func (r *record) time(v value, offset int) (st stamp, ok bool) {
+	t := r.text(v)
+	if len(t) > 0 && len(r.stood) == len(t) && &r.stood[0] == &t[0] {
+		return r.dated, true
+	}
+	return r.clock.parse(t, offset)
 }
 
 // unescape undoes JSON escapes. Text with other escapes is returned as it stands.

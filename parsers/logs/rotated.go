@@ -18,12 +18,12 @@ import (
 
 // turn closes the file that was read and opens the next one.
 func (r *reader) turn() error {
+	r.Close() // from here on nobody reads ahead
 	var last []byte
 	if r.in != nil {
 		r.before = r.in.Path
 		last = r.end.bytes()
 	}
-	r.Close()
 	r.in, r.files, r.end, r.repeat = r.files[0], r.files[1:], nil, 0
 	if r.parser.peeler == nil {
 		r.parser.peel(r.in.Path)
@@ -58,7 +58,7 @@ func (r *reader) leave(err error) error {
 	r.in.Stats.Err = err.Error()
 	at := event.Address{Source: r.in.Index, Unit: event.UnitLine, Offset: -1}
 	if r.stream != nil && r.export == nil {
-		at.N, at.Offset = r.lines.N(), r.lines.Offset()
+		at.N, at.Offset = r.lines.n, r.lines.line.offset
 	}
 	r.parser.queue = r.parser.queue[:0]
 	r.gap(at, "a file of the log breaks off: "+err.Error())

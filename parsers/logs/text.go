@@ -2,6 +2,7 @@ package logs
 
 import (
 	"bytes"
+	"math"
 )
 
 // readText takes a line apart that is no JSON object: a time and other things
@@ -63,25 +64,25 @@ func plainStart(b []byte) bool {
 // processes would be read as one.
 func wrapped(b []byte) bool {
 	switch {
-	case bytes.HasPrefix(b, []byte("[pod/")):
+	case b[0] == '[' && bytes.HasPrefix(b, []byte("[pod/")):
 		return true
 	case b[0] == '<' && len(b) > 2 && digits(b, 1, 1):
 		return true
-	case len(b) > 15 && month(b[:3]) > 0 && b[3] == ' ': // syslog and journald
+	case len(b) > 15 && b[3] == ' ' && month(b[:3]) > 0: // syslog and journald
 		return true
 	}
-	head := b[:min(len(b), 160)]
-	if k := bytes.IndexByte(head, ' '); k > 0 {
-		rest := head[k+1:]
-		if bytes.HasPrefix(rest, []byte("stdout ")) || bytes.HasPrefix(rest, []byte("stderr ")) {
-			return true
-		}
-		rest = bytes.TrimLeft(rest, " ")
-		if bytes.HasPrefix(rest, []byte("| ")) && !digits(b, 0, 4) && isDigit(b[k-1]) { // compose: name-1 | …
-			return true
-		}
+	k := bytes.IndexByte(b[:min(len(b), 160)], ' ')
+	if k <= 0 || k+3 > len(b) {
+		return false
 	}
-	return false
+	rest := b[k+1 : min(len(b), 160)]
+	if len(rest) > 3 && rest[0] == 's' && rest[1] == 't' && rest[2] == 'd' {
+		return bytes.HasPrefix(rest, []byte("stdout ")) || bytes.HasPrefix(rest, []byte("stderr "))
+	}
+	for len(rest) > 0 && rest[0] == ' ' {
+		rest = rest[1:]
+	}
+	return len(rest) > 1 && rest[0] == '|' && rest[1] == ' ' && !digits(b, 0, 4) && isDigit(b[k-1]) // compose: name-1 | …
 }
 
 // prefix reads what loggers put in front of a message (time, level, logger,
@@ -90,42 +91,79 @@ func wrapped(b []byte) bool {
 // that text in the middle of a message is never taken for its beginning.
 func (r *record) prefix(b []byte, offset int) int {
 	i, leveled := 0, false
+	var set *frontSet  // where the prefix behind the time would be remembered
+	from, seen := 0, 0 // it begins at from, and what stands before seen says that it is one
 	r.starts = r.starts[:0]
-	for range maxPrefix {
+	for n := 0; n < maxPrefix; n++ {
 		i = space(b, i)
-		r.starts = append(r.starts, i)
+		if r.pieced {
+			r.starts = append(r.starts, i)
+		}
 		if i >= len(b) {
 			return i
 		}
-		if st, ok := parseTime(b[i:], offset); ok {
+		if c := b[i]; !isDigit(c) && (c < 'A' || c > 'Z') && c != '.' && c != '+' {
+			// no time begins so
+		} else if st, ok := r.clock.parse(b[i:], offset); ok {
 			if !r.has(slotTime) {
 				r.set(slotTime, nil, value{b[i : i+st.length], formBare})
+				if st.length >= len("2026-07-19T22:20:43") {
+					r.dated, r.stood = st, b[i:i+st.length]
+				}
 			}
 			i += st.length
+			set, from, seen = nil, i, i
+			if n == 0 && !r.pieced {
+				set = r.fronts.at(b[i:])
+			}
+			if set != nil {
+				if f := set.of(b[i:]); f != nil {
+					i, n, leveled, set = i+int(f.n), int(f.pieces), f.leveled, nil
+				}
+			}
 			continue
 		}
-		n := 0
-		if b[i] == '[' && i > 0 && idByte(b[i-1]) { // name[4242]: a process or a number of an event, and no time
-			if n = bytes.IndexByte(b[i:], ']') + 1; n > 80 {
-				return i
+		size, far := prefixPiece(b, i, leveled)
+		if size == 0 {
+			if set != nil && seen <= i {
+				set.keep(b[from:i], n-1, leveled)
 			}
-		}
-		if n == 0 && i > 0 && !leveled {
-			n = loggerName(b[i:])
-		}
-		if n == 0 {
-			n = prefixWord(b[i:])
-		}
-		if n == 0 && i > 1 && b[i-2] == '|' {
-			n = codePlace(b[i:])
-		}
-		if n == 0 {
 			return i
 		}
-		leveled = leveled || level(b[i:i+n])
-		i += n
+		seen = max(seen, far)
+		leveled = leveled || level(b[i:i+size])
+		i += size
 	}
 	return i
+}
+
+// prefixPiece returns the length of the piece of a prefix at b[i:], 0 = it is none, and
+// how far into b it was looked to know that.
+func prefixPiece(b []byte, i int, leveled bool) (size, far int) {
+	far = math.MaxInt
+	if b[i] == '[' && i > 0 && idByte(b[i-1]) { // name[4242]: a process or a number of an event, and no time
+		if n := bytes.IndexByte(b[i:], ']') + 1; n > 80 {
+			return 0, far
+		} else if n > 0 {
+			return n, far
+		}
+	}
+	if i > 0 && !leveled {
+		if n, ahead := loggerName(b[i:]); n > 0 {
+			if settled(b[i : i+n]) {
+				far = i + ahead
+			}
+			return n, far
+		}
+	}
+	n := prefixWord(b[i:])
+	if n == 0 && i > 1 && b[i-2] == '|' {
+		return codePlace(b[i:]), far
+	}
+	if n > 0 && i+n < len(b) && b[i+n] == ' ' && settled(b[i:i+n]) {
+		far = i + n + 1
+	}
+	return n, far
 }
 
 const maxPrefix = 12
@@ -145,14 +183,21 @@ func prefixWord(b []byte) int {
 	if b[0] == ']' || b[0] == '|' || b[0] == ':' {
 		return 1
 	}
-	end := 0
+	end, letters := 0, true
 	for end < len(b) && b[end] != ' ' && b[end] != '\t' && b[end] != '=' && b[end] != '[' {
+		letters = letters && 'a' <= b[end]|0x20 && b[end]|0x20 <= 'z'
 		end++
 	}
 	if end == 0 || end > 120 || (end < len(b) && b[end] == '=') {
 		return 0
 	}
 	w := b[:end]
+	if letters { // a word
+		if level(w) {
+			return end
+		}
+		return 0
+	}
 	if k := bytes.LastIndexByte(w[:len(w)-1], ':'); k > 0 && level(w) {
 		return k + 1 // LEVEL:logger:Message
 	}
@@ -173,18 +218,19 @@ func prefixWord(b []byte) int {
 }
 
 // loggerName returns the length of the name in "name - LEVEL - message", the
-// format that Python's documentation shows; 0 = that does not come.
-func loggerName(b []byte) int {
-	end := bytes.Index(b[:min(len(b), 120)], []byte(" - "))
-	if end <= 0 || bytes.IndexByte(b[:end], ' ') >= 0 {
-		return 0
+// format that Python's documentation shows; 0 = that does not come. ahead is how
+// much of b says so.
+func loggerName(b []byte) (n, ahead int) {
+	end := bytes.IndexByte(b[:min(len(b), 118)], ' ')
+	if end <= 0 || !bytes.HasPrefix(b[end:min(len(b), 120)], []byte(" - ")) {
+		return 0, 0
 	}
 	rest := b[end+3:]
 	k := bytes.Index(rest[:min(len(rest), 16)], []byte(" - "))
 	if k <= 0 || !level(bytes.TrimRight(rest[:k], " ")) {
-		return 0
+		return 0, 0
 	}
-	return end
+	return end, end + 3 + k + 3
 }
 
 // codePlace returns the length of "module:function:12" in front of " - ", as loguru
@@ -212,6 +258,11 @@ func dashes(w []byte) bool {
 
 // exception reports the class of an error in front of its message.
 func exception(w []byte) bool {
+	switch w[len(w)-1] {
+	case 'n', 'r', ':':
+	default:
+		return false
+	}
 	w = bytes.TrimSuffix(w, []byte(":"))
 	return len(w) > 5 && (bytes.HasSuffix(w, []byte("Exception")) || bytes.HasSuffix(w, []byte("Error")))
 }
@@ -223,6 +274,14 @@ func clock(w []byte) bool {
 }
 
 func level(w []byte) bool {
+	if len(w) == 0 {
+		return false
+	}
+	switch w[0] | 0x20 {
+	case 'd', 'i', 'w', 'e', 't', 'n', 'c', 'f', 'l':
+	default:
+		return false
+	}
 	var buf [12]byte
 	n := 0
 	for _, c := range w {

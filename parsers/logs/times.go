@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"bytes"
 	"math"
 	"strconv"
 )
@@ -41,8 +40,10 @@ func parseTime(b []byte, offset int) (st stamp, ok bool) {
 		return rich(b, offset)
 	case b[0] >= 'A' && b[0] <= 'Z':
 		return namedFirst(b, offset)
+	case isDigit(b[0]), b[0] == '.', b[0] == '+':
+		return epoch(b)
 	}
-	return epoch(b)
+	return st, false
 }
 
 // yearFirst reads 2026-07-19T22:20:43.472Z and its kin, and 2026/07/19 22:20:43.
@@ -220,11 +221,12 @@ func epoch(b []byte) (st stamp, ok bool) {
 
 // scientific reads 1.784499643472e+09, as Go and Python print large floats.
 func scientific(b []byte) (st stamp, ok bool) {
-	i := 0
+	i, power := 0, false
 	for i < len(b) && (b[i] >= '0' && b[i] <= '9' || b[i] == '.' || b[i] == 'e' || b[i] == 'E' || b[i] == '+') {
+		power = power || b[i] == 'e' || b[i] == 'E'
 		i++
 	}
-	if i > 32 || !bytes.ContainsAny(b[:i], "eE") {
+	if i > 32 || !power {
 		return st, false
 	}
 	f, err := strconv.ParseFloat(string(b[:i]), 64)

@@ -64,7 +64,9 @@ func (p *parser) claimText(b []byte) bool {
 		return false
 	}
 	b = bytes.TrimRight(inlineObject(p, b), " \t")
+	r.pieced = true
 	i := r.prefix(b, p.opt.AssumeUTCOffset)
+	r.pieced = false
 	if i >= len(b) {
 		r.reset()
 		return false

@@ -38,6 +38,9 @@ func (p *parser) line(b []byte, at event.Address) (f fate, why string) {
 	if p.shown != nil {
 		p.outer.text = p.shown
 	}
+	if p.seen != unclear {
+		return p.single(b, at)
+	}
 	overlong, unended := p.peeler.Overlong, p.peeler.Unended
 	p.peeler.Peel(b, envelope.Address{N: at.N, Offset: at.Offset, Source: at.Source})
 	return p.became(overlong, unended)

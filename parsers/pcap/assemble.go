@@ -1,11 +1,13 @@
 package pcap
 
 import (
+	"fmt"
 	"net/netip"
 	"strconv"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/exchange"
+	"github.com/isodetect/isodetect/parsers/keylog"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -38,7 +40,16 @@ type assembler struct {
 	last       spot // the newest packet
 	ahead      int  // bytes held out of order
 	texts      int  // bytes of unfinished heads and request bodies
-	servers    map[endpoint]string
+	h2s        int  // connections that carry HTTP/2
+	tables     int  // bytes of their tables beyond the usual size
+	keys       *keyring
+	resumption resumption
+	fates      []tlsFate
+	missed     []keylog.Random // of connections without secrets
+	room       []byte          // a decrypted record
+	rooms      [][]byte        // for unfinished records
+	block      fieldBlock
+	servers    map[serverKey]string
 	dark       map[darkKey]*darkCount
 	darkOrder  []darkKey
 	spare      []*pending
@@ -65,10 +76,10 @@ func lower(x, y *endpoint) bool {
 	return x.port < y.port
 }
 
-func newAssembler(out *emitter, input func(int32) *source.Input) *assembler {
+func newAssembler(out *emitter, keys *keyring, input func(int32) *source.Input) *assembler {
 	return &assembler{
 		out: out, input: input, conns: map[connKey]*conn{},
-		servers: map[endpoint]string{}, dark: map[darkKey]*darkCount{},
+		keys: keys, servers: map[serverKey]string{}, dark: map[darkKey]*darkCount{},
 	}
 }
 
@@ -94,6 +105,9 @@ func (a *assembler) packet(s *segment) {
 	}
 	a.touch(c)
 	if c.kind > kindHTTP {
+		if c.dark && len(s.data)+s.missing > 0 {
+			a.shade(c, i, s.spot)
+		}
 		return
 	}
 	c.packet(i, s)
@@ -118,7 +132,7 @@ func (a *assembler) settle(c *conn) {
 		c.in.remove(c)
 		want.push(c)
 	}
-	for a.live.n > maxLive {
+	for a.live.n > maxLive || a.h2s > maxH2 {
 		a.evict(a.live.first)
 	}
 	for a.rest.n > maxRest {
@@ -128,7 +142,7 @@ func (a *assembler) settle(c *conn) {
 
 func (a *assembler) evict(c *conn) {
 	if c.kind == kindHTTP {
-		a.input(a.last.at.Source).Stats.Note("more than " + strconv.Itoa(maxLive) + " connections at a time: the longest idle ones were forgotten")
+		a.input(a.last.at.Source).Stats.Note(fmt.Sprintf("more than %d connections at a time, or %d of HTTP/2: the longest idle ones were forgotten", maxLive, maxH2))
 		c.gap(a.last, event.DirUnknown, "the connection was forgotten, too many are open", 0)
 		a.finish(c, event.ByUnknown, event.LossResponseBody)
 	}
@@ -156,6 +170,7 @@ func (a *assembler) finish(c *conn, by event.By, loss event.Loss) {
 		c.flush()
 		c.closeAll(a.last, by, loss)
 	}
+	c.finishTLS()
 	c.retire(kindClosed)
 }
 
@@ -219,8 +234,8 @@ type darkCount struct {
 
 // unreadable tells that a connection to a server cannot be read. The first of a
 // server is told at once, the number of the others at the end of the input.
-func (a *assembler) unreadable(note string, at spot, server endpoint, name, peer string) {
-	key := darkKey{a.serverName(server), note}
+func (a *assembler) unreadable(note string, at spot, server, name, peer string) {
+	key := darkKey{server, note}
 	d := a.dark[key]
 	if d != nil {
 		d.n++
@@ -240,16 +255,34 @@ func (a *assembler) unreadable(note string, at spot, server endpoint, name, peer
 		Domain: event.Domain{Server: key.server}, Sender: event.Sender{Conn: name, Peer: peer}})
 }
 
-// serverName returns "http://ip:port"; equal servers share one string.
-func (a *assembler) serverName(e endpoint) string {
-	if s, ok := a.servers[e]; ok {
+type serverKey struct {
+	endpoint
+	tls bool
+}
+
+// isServer reports whether an endpoint is known to serve.
+func (a *assembler) isServer(e endpoint) bool {
+	_, ok := a.servers[serverKey{e, false}]
+	if !ok {
+		_, ok = a.servers[serverKey{e, true}]
+	}
+	return ok
+}
+
+// serverName returns "http://ip:port", or https; equal servers share one string.
+func (a *assembler) serverName(e endpoint, tls bool) string {
+	key := serverKey{e, tls}
+	if s, ok := a.servers[key]; ok {
 		return s
 	}
 	if len(a.servers) >= 1<<16 {
 		clear(a.servers)
 	}
 	s := "http://" + e.addrPort().String()
-	a.servers[e] = s
+	if tls {
+		s = "https://" + e.addrPort().String()
+	}
+	a.servers[key] = s
 	return s
 }
 

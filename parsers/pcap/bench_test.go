@@ -52,23 +52,58 @@ func BenchmarkRead(b *testing.B) {
 			b.ResetTimer()
 			events := 0
 			for range b.N {
-				in := &source.Input{Path: "bench", Opener: inMemory(file)}
-				r, err := Format.Open([]*source.Input{in}, source.Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				for {
-					if _, err := r.Next(); errors.Is(err, io.EOF) {
-						break
-					} else if err != nil {
-						b.Fatal(err)
-					}
-					events++
-				}
-				r.Close()
+				events += readAll(b, file)
 			}
 			b.ReportMetric(float64(events)/float64(b.N), "events")
 			b.ReportMetric(float64(packets), "packets")
 		})
+	}
+}
+
+// The same messages over HTTP/2, 100 calls per connection.
+func BenchmarkHTTP2(b *testing.B) {
+	var rec pcaptest.Recording
+	for i := range 40 {
+		c := rec.Conn(fmt.Sprintf("10.0.%d.2:%d", i, 20000), "10.0.0.1:8080")
+		c.Segment = 1448
+		t := &h2Talk{Conn: c, up: newSide(), down: newSide(), at: time.Duration(i) * ms}
+		c.Open(t.at)
+		t.up.preface()
+		t.down.settings()
+		for n := range uint32(100) {
+			t.up.post(2*n+1, "session-1", call(int(n)))
+			t.down.ok(2*n+1, sseType)
+			t.send()
+			for k := range 20 {
+				t.down.data(2*n+1, false, sse(note(k)))
+				t.send()
+			}
+			t.down.data(2*n+1, true, sse(answer(int(n))))
+			t.send()
+		}
+		c.Close(t.at, toServer)
+	}
+	file := ether.Encode(rec.Packets)
+	b.SetBytes(int64(len(file)))
+	b.ReportAllocs()
+	for b.Loop() {
+		readAll(b, file)
+	}
+}
+
+func readAll(b *testing.B, file []byte) (events int) {
+	in := &source.Input{Path: "bench", Opener: inMemory(file)}
+	r, err := Format.Open([]*source.Input{in}, source.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer r.Close()
+	for {
+		if _, err := r.Next(); errors.Is(err, io.EOF) {
+			return events
+		} else if err != nil {
+			b.Fatal(err)
+		}
+		events++
 	}
 }

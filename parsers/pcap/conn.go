@@ -44,6 +44,11 @@ type conn struct {
 	exchange event.ExchangeID // the last one whose Opened was yielded
 	domain   event.Domain     // and its domain
 
+	tls     *tlsConn       // the layer that decrypts; nil = none
+	h2      *h2Conn        // what it carries; nil = HTTP/1.1
+	domains []event.Domain // that its exchanges belong to beside domain
+	dark    bool           // it is closed to us, and what it carries may be HTTP
+
 	unsure int // packets that count as used if this turns out to be HTTP
 	early  int // bytes that were missing before that
 }
@@ -57,7 +62,7 @@ func (c *conn) becomeHTTP(client int, at spot) {
 	if client == 1 {
 		from, to = to, from
 	}
-	c.server = c.a.serverName(to)
+	c.server = c.a.serverName(to, c.tls != nil)
 	addr := from.addrPort()
 	c.name, c.peer = connName(addr, c.n), addr.Addr().String()
 	if c.half[0].msg.lost || c.half[1].msg.lost {
@@ -95,14 +100,29 @@ func (c *conn) used(pc *piece) {
 	}
 }
 
+// maxOfConn bounds conn.domains.
+const maxOfConn = 16
+
 // gap queues a Gap that belongs to the connection as a whole.
 func (c *conn) gap(at spot, dir event.Dir, why string, loss event.Loss) {
 	c.a.out.drain() // so that c.exchange and c.domain are known
 	if c.exchange.N == 0 {
 		return // no exchange of it was seen: there is nothing that could be incomplete
 	}
-	c.a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Note: why, Loss: loss,
-		Domain: c.domain, Exchange: c.exchange, Sender: event.Sender{Conn: c.name, Peer: c.peer}})
+	ev := event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Note: why, Loss: loss,
+		Domain: c.domain, Exchange: c.exchange, Sender: event.Sender{Conn: c.name, Peer: c.peer}}
+	c.a.out.own(ev)
+	ev.Exchange = event.ExchangeID{}
+	others := c.domains
+	if len(others) == maxOfConn { // there may be more
+		others = c.a.out.domains
+	}
+	for _, d := range others {
+		if d != c.domain && d.Server == c.server {
+			ev.Domain = d
+			c.a.out.own(ev)
+		}
+	}
 }
 
 // unreadable ends the reading of a connection whose content is closed to us. i is
@@ -111,7 +131,7 @@ func (c *conn) unreadable(note string, i int, first []byte, at spot) {
 	client := c.client
 	switch {
 	case client >= 0:
-	case note == "HTTP/2" || len(first) > 5 && first[0] == 0x16 && first[5] == 1: // preface, ClientHello
+	case len(first) > 5 && first[0] == 0x16 && first[5] == 1: // ClientHello
 		client = i
 	case len(first) > 5 && first[0] == 0x16: // ServerHello and so on
 		client = 1 - i
@@ -126,8 +146,19 @@ func (c *conn) unreadable(note string, i int, first []byte, at spot) {
 		from, to = to, from
 	}
 	addr := from.addrPort()
-	c.a.unreadable(note, at, to, connName(addr, c.n), addr.Addr().String())
+	c.client, c.dark = client, note == "TLS"
+	c.server = c.a.serverName(to, note == "TLS")
+	c.a.unreadable(note, at, c.server, connName(addr, c.n), addr.Addr().String())
+	c.darken(at)
 	c.retire(kindOther)
+}
+
+// darken tells of what was kept of a connection that turns out to be closed to us.
+func (c *conn) darken(at spot) {
+	if c.dark {
+		c.a.shade(c, 0, at)
+		c.a.shade(c, 1, at)
+	}
 }
 
 // retire stops the reading. What is needed to know repeated packets stays.
@@ -142,16 +173,22 @@ func (c *conn) retire(k kind) {
 
 // ended is called when the FIN of half i is in order.
 func (c *conn) ended(i int, at spot) {
-	if c.kind == kindHTTP {
-		if i == c.client {
-			c.clientLeft(at, false)
-		} else {
-			c.serverLeft(at, false)
-		}
-	}
+	c.leaves(i, at)
 	if c.half[1-i].ended {
 		c.closeAll(at, event.ByServer, 0)
+		c.finishTLS()
 		c.retire(kindClosed)
+	}
+}
+
+// leaves is called where half i has said all.
+func (c *conn) leaves(i int, at spot) {
+	switch {
+	case c.kind != kindHTTP:
+	case i == c.client:
+		c.clientLeft(at, false)
+	default:
+		c.serverLeft(at, false)
 	}
 }
 
@@ -168,6 +205,7 @@ func (c *conn) reset(i int, s *segment) {
 			c.serverLeft(s.spot, true)
 		}
 	}
+	c.finishTLS()
 	c.retire(kindClosed)
 }
 
@@ -180,7 +218,7 @@ func (c *conn) clientLeft(at spot, reset bool) {
 		c.requestDone(at, event.LossRequestBody)
 	}
 	gone := c.half[1-c.client].ended
-	if !reset && !gone && len(c.open) > 0 && !c.open[0].answered && at.ns-c.asked <= partSoon {
+	if !reset && !gone && c.h2 == nil && len(c.open) > 0 && !c.open[0].answered && at.ns-c.asked <= partSoon {
 		c.parted, c.partedAt = true, at
 		return
 	}
@@ -211,7 +249,8 @@ func (c *conn) closeAll(at spot, by event.By, loss event.Loss) {
 		switch {
 		case p.answerDone:
 			c.close(p, p.end, event.ByServer, loss)
-		case p.loss&event.LossResponseBody != 0 && c.half[1-c.client].msg.lost && by == event.ByClient:
+		case p.doubt && by != event.ByWindow,
+			p.loss&event.LossResponseBody != 0 && c.half[1-c.client].msg.lost && by == event.ByClient:
 			c.close(p, at, event.ByUnknown, loss)
 		default:
 			c.close(p, at, by, loss)

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/keylog"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -56,6 +57,8 @@ type file struct {
 	n     int64  // packets so far
 	spill []byte // holds packets larger than the read buffer
 
+	keys *keylog.Log // takes the secrets that the file holds
+
 	classic *layout
 	ng      *section
 
@@ -86,12 +89,12 @@ func layoutOf(head []byte) (layout, bool) {
 	return layout{}, false
 }
 
-func openFile(in *source.Input, index, size int) (*file, error) {
+func openFile(in *source.Input, index, size int, keys *keylog.Log) (*file, error) {
 	body, err := in.Stream()
 	if err != nil {
 		return nil, err
 	}
-	f := &file{in: in, index: index, body: body, r: bufio.NewReaderSize(body, size)}
+	f := &file{in: in, index: index, keys: keys, body: body, r: bufio.NewReaderSize(body, size)}
 	if err := f.begin(); err != nil {
 		body.Close()
 		return nil, err

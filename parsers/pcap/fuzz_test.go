@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isodetect/isodetect/parsers/keylog"
 	"github.com/isodetect/isodetect/parsers/pcap/pcaptest"
 	"github.com/isodetect/isodetect/parsers/source"
 )
@@ -22,12 +23,12 @@ func FuzzRead(f *testing.F) {
 		f.Add(form.Encode(rec.Packets))
 		f.Add(form.Encode(v6.Packets))
 	}
-	f.Fuzz(readWhole)
+	f.Fuzz(func(t *testing.T, file []byte) { readWhole(t, file, nil) })
 }
 
-func readWhole(t *testing.T, file []byte) {
+func readWhole(t *testing.T, file []byte, keys *keylog.Log) {
 	in := &source.Input{Path: "fuzz", Opener: inMemory(file)}
-	r, err := Format.Open([]*source.Input{in}, source.Options{})
+	r, err := Format.Open([]*source.Input{in}, source.Options{TLSKeys: keys})
 	if err != nil {
 		return
 	}
@@ -47,8 +48,8 @@ func readWhole(t *testing.T, file []byte) {
 		t.Fatalf("%d records, but %d used + %d ignored + %d malformed", s.Records, s.Used, s.Ignored, s.Malformed)
 	}
 	asm := r.(*reader).asm
-	if asm.ahead != 0 || asm.texts != 0 || len(asm.conns) != 0 || asm.live.n+asm.rest.n != 0 {
-		t.Fatalf("left over: %d bytes ahead, %d bytes of texts, %d connections", asm.ahead, asm.texts, len(asm.conns))
+	if asm.ahead != 0 || asm.texts != 0 || asm.h2s != 0 || asm.tables != 0 || len(asm.conns) != 0 || asm.live.n+asm.rest.n != 0 {
+		t.Fatalf("left over: %d bytes ahead, %d bytes of texts, %d connections, %d of HTTP/2, %d bytes of tables", asm.ahead, asm.texts, len(asm.conns), asm.h2s, asm.tables)
 	}
 }
 
@@ -77,7 +78,7 @@ func FuzzPackets(f *testing.F) {
 				p[i].NS += int64(by) * int64(time.Millisecond)
 			}
 		}
-		readWhole(t, pcaptest.File{Link: pcaptest.Ethernet, Snap: int(snap % 512)}.Encode(p))
+		readWhole(t, pcaptest.File{Link: pcaptest.Ethernet, Snap: int(snap % 512)}.Encode(p), nil)
 	})
 }
 

@@ -97,6 +97,9 @@ func headEnd(b []byte, from int) (end, resume int) {
 	}
 }
 
+// isH2C reports whether a connection is upgraded to HTTP/2 (RFC 7540 §3.2).
+func isH2C(upgrade string) bool { return len(upgrade) >= 3 && strings.EqualFold(upgrade[:3], "h2c") }
+
 // framing is what a head says about the body.
 type framing struct {
 	length  int64 // Content-Length; -1 = none

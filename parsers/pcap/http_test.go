@@ -47,15 +47,14 @@ func TestMessages(t *testing.T) {
 		1 opened GET http://10.0.0.1:8080/mcp 10.0.0.2:40000 id=s 1
 		1 head 304 absent
 		1 closed by server`)
-	f("upgrade to HTTP/2", func(c *pcaptest.Conn) {
-		c.Send(1*ms, toServer, "GET /mcp HTTP/1.1\r\nUpgrade: h2c\r\nConnection: Upgrade\r\n\r\n")
-		c.Send(2*ms, toClient, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n\x00\x00\x00\x04\x00\x00\x00\x00\x00")
-		c.Send(3*ms, toServer, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+	f("upgrade to WebSocket", func(c *pcaptest.Conn) {
+		c.Send(1*ms, toServer, "GET /mcp HTTP/1.1\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n")
+		c.Send(2*ms, toClient, "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\n\r\n\x81\x01x")
 	}, `
 		1 opened GET http://10.0.0.1:8080/mcp 10.0.0.2:40000 absent
 		1 head 101 absent
 		1 closed by server
-		0 unreadable HTTP/2 1 http://10.0.0.1:8080`)
+		0 unreadable WebSocket 1 http://10.0.0.1:8080`)
 	f("garbage between messages", func(c *pcaptest.Conn) {
 		c.Send(1*ms, toServer, post("s", call(1)))
 		c.Send(2*ms, toClient, jsonResponse(answer(1)))
@@ -116,18 +115,15 @@ func TestUnreadable(t *testing.T) {
 		c.Open(time.Duration(i) * ms)
 		c.Send(time.Duration(i)*ms+100, toServer, hello)
 	}
-	c := rec.Conn("10.0.0.2:50000", "10.0.0.1:8080")
-	c.Send(10*ms, toServer, "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-	c = rec.Conn("10.0.0.2:50001", "10.0.0.1:9443") // begun before the capture
+	c := rec.Conn("10.0.0.2:50001", "10.0.0.1:9443") // begun before the capture
 	c.Send(11*ms, toClient, "\x17\x03\x03\x00\x20aaaaaaaaaaaaaaaaaaa")
 	quic := append([]byte{0x45, 0, 0, 40, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 9, 0xc0, 0, 1, 187, 0, 20, 0, 0}, 0xc3, 0, 0, 0, 1, 8, 1, 2, 3, 4, 5, 6)
 	rec.Packets = append(rec.Packets, pcaptest.Packet{NS: pcaptest.Base + 20e6, Raw: quic})
 	expect(t, read(t, ether.Encode(rec.Packets)).lines, `
-		0 unreadable TLS 1 http://10.0.0.1:8443
-		0 unreadable HTTP/2 1 http://10.0.0.1:8080
-		0 unreadable TLS 1 http://10.0.0.1:9443
-		0 unreadable QUIC 1 http://10.0.0.9:443
-		0 unreadable TLS 2 http://10.0.0.1:8443`)
+		0 unreadable TLS 1 https://10.0.0.1:8443
+		0 unreadable TLS 1 https://10.0.0.1:9443
+		0 unreadable QUIC 1 https://10.0.0.9:443
+		0 unreadable TLS 2 https://10.0.0.1:8443`)
 }
 
 // Several captures are one recording: packets are merged by time, and those that

@@ -48,11 +48,21 @@ type message struct {
 // feed reads the bytes of one piece.
 func (c *conn) feed(i int, pc *piece) {
 	c.used(pc)
-	if c.deaf && i != c.client {
+	if c.tls != nil && !(c.deaf && i != c.client) {
+		c.feedTLS(i, pc)
 		return
 	}
+	c.plain(i, pc)
+}
+
+// plain reads bytes of HTTP.
+func (c *conn) plain(i int, pc *piece) {
 	m := &c.half[i].msg
 	for data := pc.data; len(data) > 0 && c.kind <= kindHTTP && !(c.deaf && i != c.client); {
+		if c.h2 != nil {
+			c.feedH2(i, data, pc.spot)
+			return
+		}
 		n := len(data)
 		switch m.state {
 		case inStart:
@@ -104,7 +114,8 @@ func (c *conn) feedHead(i int, data []byte, pc *piece) int {
 		}
 		off := len(pc.data) - len(data)
 		m.startSeq, m.startAck, m.startAcks = pc.seq+uint32(off), pc.ack, pc.acks
-		if m.rechunk && off == 0 && chunkAt(data) {
+		// A request may have been found missing since the hole was met in this direction.
+		if m.rechunk && !c.unpaired && off == 0 && chunkAt(data) {
 			m.lost, m.rechunk, m.state = false, false, inChunkSize
 			return 0
 		}
@@ -117,17 +128,21 @@ func (c *conn) feedHead(i int, data []byte, pc *piece) int {
 		src = m.buf
 	}
 	got := startOf(src)
-	if got == startTLS && (c.kind != kindUnknown || old == 0 && len(data) != len(pc.data)) {
+	if got == startTLS && (c.kind != kindUnknown || c.tls != nil || old == 0 && len(data) != len(pc.data)) {
 		got = startNone
 	}
 	switch {
 	case got == startPartial:
 		return c.more(i, m, data, old, pc.spot)
 	case got == startTLS && c.kind == kindUnknown:
-		c.unreadable("TLS", i, src, pc.spot)
+		src = bytes.Clone(src)
+		c.dropText(m)
+		c.beginTLS(i, src, pc)
 		return len(data)
 	case got == startHTTP2 && (c.kind == kindUnknown || i == c.client):
-		c.unreadable("HTTP/2", i, src, pc.spot)
+		c.prefaced(i, bytes.Clone(src), pc.spot)
+		return len(data)
+	case c.kind == kindUnknown && old == 0 && len(data) == len(pc.data) && c.meetsH2(i, data, pc.spot):
 		return len(data)
 	case !c.fits(i, got):
 		return c.noMessage(i, m, data, pc.spot)
@@ -142,6 +157,18 @@ func (c *conn) feedHead(i int, data []byte, pc *piece) int {
 		return c.noMessage(i, m, data, pc.spot)
 	}
 	return took
+}
+
+// prefaced begins HTTP/2 where the client's preface stands.
+func (c *conn) prefaced(i int, data []byte, at spot) {
+	m := &c.half[i].msg
+	c.dropText(m)
+	for len(c.open) > 0 { // answers of HTTP/1.1 do not come any more
+		c.close(c.open[0], at, event.ByUnknown, event.LossResponseBody)
+	}
+	m.lost = false
+	c.beginH2(i, at)
+	c.feedH2(i, data, at)
 }
 
 // fits reports whether a start is what half i may send.
@@ -294,7 +321,6 @@ func (c *conn) dropText(m *message) {
 
 // hole is called for n bytes of direction i that are missing.
 func (c *conn) hole(i, n int, at spot, loss event.Loss) {
-	m := &c.half[i].msg
 	if c.deaf && i != c.client {
 		return
 	}
@@ -302,6 +328,21 @@ func (c *conn) hole(i, n int, at spot, loss event.Loss) {
 	if loss != 0 {
 		why = fmt.Sprintf("the snap length cut %d bytes", n)
 	}
+	if c.tls != nil {
+		c.tlsHole(i, n, at, loss, why)
+		return
+	}
+	c.missing(i, n, true, at, loss, why)
+}
+
+// missing tells of n bytes that are missing. exact says that n counts what HTTP
+// would have seen.
+func (c *conn) missing(i, n int, exact bool, at spot, loss event.Loss, why string) {
+	if c.h2 != nil {
+		c.h2Hole(i, n, exact, at, loss, why)
+		return
+	}
+	m := &c.half[i].msg
 	if len(m.buf) > 0 && m.state == inStart && c.cutHead(i, at, loss) {
 		c.lose(i, at, loss, why)
 		return
@@ -313,7 +354,7 @@ func (c *conn) hole(i, n int, at spot, loss event.Loss) {
 		return
 	}
 	inside := m.state == inClose ||
-		(m.state == inLength || m.state == inChunk) && int64(n) <= m.left
+		exact && (m.state == inLength || m.state == inChunk) && int64(n) <= m.left
 	if !inside {
 		c.lose(i, at, loss, why)
 		return
@@ -336,11 +377,7 @@ func (c *conn) hole(i, n int, at spot, loss event.Loss) {
 func (c *conn) bodyHole(i int, at spot, loss event.Loss, why string) {
 	if i == c.client {
 		if p := c.req; p != nil {
-			if !p.bodyCut {
-				p.x.Gap(at.time(), at.at, event.ToServer, why)
-			}
-			p.bodyCut = true
-			p.loss |= event.LossRequestBody | loss
+			c.cutRequest(p, at, loss, why)
 		}
 		return
 	}
@@ -348,6 +385,14 @@ func (c *conn) bodyHole(i int, at spot, loss event.Loss, why string) {
 		p.loss |= event.LossResponseBody | loss
 		p.x.Gap(at.time(), at.at, event.ToClient, why)
 	}
+}
+
+func (c *conn) cutRequest(p *pending, at spot, loss event.Loss, why string) {
+	if !p.bodyCut {
+		p.x.Gap(at.time(), at.at, event.ToServer, why)
+	}
+	p.bodyCut = true
+	p.loss |= event.LossRequestBody | loss
 }
 
 // cutHead reads what is there of a head whose rest is missing. Which fields it had

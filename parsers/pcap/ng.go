@@ -1,6 +1,7 @@
 package pcap
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -101,7 +102,7 @@ func (f *file) nextBlock(fr *frame) error {
 			f.dropped(body)
 			continue
 		case blockSecrets:
-			f.in.Stats.Note("the capture holds TLS secrets (a decryption secrets block), which are not read yet; TLS stays unreadable")
+			f.secrets(body)
 			continue
 		case blockEnhanced, blockPacket, blockSimple:
 			f.n++
@@ -124,6 +125,20 @@ func readsBlock(kind uint32) bool {
 		return true
 	}
 	return false
+}
+
+// secrets takes a decryption secrets block: its type, its length, and a key log.
+func (f *file) secrets(body []byte) {
+	const keyLog = 0x544c534b
+	if len(body) < 8 || f.ng.order.Uint32(body) != keyLog {
+		f.in.Stats.Note("the capture holds secrets of another protocol than TLS, which are not read")
+		return
+	}
+	text := body[8:]
+	text = text[:min(len(text), int(min(f.ng.order.Uint32(body[4:]), maxBlock)))]
+	if _, used, err := f.keys.Read(bytes.NewReader(text)); used == 0 || err != nil {
+		f.in.Stats.Note("a decryption secrets block of the capture holds no TLS secret that is of use")
+	}
 }
 
 func (f *file) drop(n int64) error {

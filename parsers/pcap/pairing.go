@@ -6,7 +6,6 @@ import (
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/exchange"
-	"github.com/isodetect/isodetect/parsers/source"
 )
 
 // This file pairs requests with responses. HTTP/1.1 answers in the order of the
@@ -18,6 +17,7 @@ type pending struct {
 	x      *exchange.Exchange
 	method string
 	start  uint32 // sequence number of the request's first byte
+	stream uint32 // HTTP/2
 	asked  bool   // the request is complete
 
 	answered   bool // the response head was seen
@@ -28,6 +28,10 @@ type pending struct {
 	held    int // bytes of body as the assembler counts them
 	bodyCut bool
 	loss    event.Loss
+
+	headless bool // HTTP/2: the response began, but its status is not known
+	holed    bool // HTTP/2: a hole was told since the last piece of the response
+	doubt    bool // HTTP/2: its end may have been in a hole
 }
 
 // maxPipelined bounds the requests that wait for answers on one connection.
@@ -122,15 +126,7 @@ func (c *conn) requestBody(data []byte, at spot, left int64) {
 		c.requestDone(at, 0)
 		return
 	}
-	if len(p.body)+len(data) > source.MaxRecord || c.a.texts+len(data) > maxTexts {
-		p.bodyCut = true
-		p.loss |= event.LossRequestBody
-		c.flaw(at, "a request body is larger than can be kept; the rest of it is not read")
-		return
-	}
-	p.body = append(p.body, data...)
-	p.held += len(data)
-	c.a.texts += len(data)
+	c.addBody(p, data, at)
 }
 
 // requestDone ends the current request.
@@ -175,6 +171,10 @@ func (c *conn) responseHead(i int, head []byte, whole bool, at spot, loss event.
 		return true // 100 Continue, 103 Early Hints: the response comes later
 	}
 	p := c.answer(m, at)
+	if status == 101 && whole && isH2C(f.upgrade) {
+		c.upgradeH2(p, at)
+		return true
+	}
 	p.answered = true
 	c.resp = p
 	p.x.Head(exchange.Response{Time: at.time(), At: at.at, Status: status, Header: fields, Loss: loss | c.pairing()})
@@ -183,7 +183,7 @@ func (c *conn) responseHead(i int, head []byte, whole bool, at spot, loss event.
 	}
 	switch {
 	case status == 101 || p.method == "CONNECT" && status < 300:
-		c.upgraded(p, f.upgrade, i, at)
+		c.upgraded(p, i, at)
 	case p.method == "HEAD" || status == 204 || status == 304:
 		c.responseDone(at)
 	case f.chunked:
@@ -219,14 +219,7 @@ func (c *conn) answer(m *message, at spot) *pending {
 		}
 		break
 	}
-	// The target is not known. An endpoint has one path for all requests as a rule,
-	// so what the connection, or else everybody, asked of this server is meant.
-	c.a.out.drain()
-	target := c.domain.Path
-	if target == "" {
-		target = c.a.out.paths[c.server]
-	}
-	p := c.begin(exchange.Request{Target: target, Loss: event.LossRequest | event.LossRequestBody | event.LossHeaders}, at)
+	p := c.begin(exchange.Request{Target: c.likelyPath(), Loss: event.LossRequest | event.LossRequestBody | event.LossHeaders}, at)
 	p.asked = true
 	c.open = slices.Insert(c.open, 0, p)
 	return p
@@ -253,14 +246,11 @@ func (c *conn) responseDone(at spot) {
 }
 
 // upgraded ends the reading of a connection that left HTTP/1.1 (RFC 9110 §7.8).
-func (c *conn) upgraded(p *pending, protocol string, i int, at spot) {
+func (c *conn) upgraded(p *pending, i int, at spot) {
 	c.close(p, at, event.ByServer, 0)
-	switch {
-	case p.method == "CONNECT":
+	if p.method == "CONNECT" {
 		c.retire(kindOther)
-	case len(protocol) >= 3 && protocol[:3] == "h2c":
-		c.unreadable("HTTP/2", i, nil, at)
-	default:
+	} else {
 		c.unreadable("WebSocket", i, nil, at)
 	}
 }

@@ -1,5 +1,6 @@
 // Package pcap reads packet captures (pcap and pcapng): files become frames,
-// frames TCP streams, streams HTTP/1.1 exchanges, and exchanges events.
+// frames TCP streams, streams exchanges of HTTP/1.1 and HTTP/2, through TLS where
+// its secrets are known, and exchanges events.
 //
 // A capture tells everything and loses things: packets are missing, doubled, cut
 // and out of order. Whatever is missing becomes a Gap and a loss flag, so that a
@@ -20,7 +21,7 @@ const formatName = "pcap"
 // their packets are merged by time.
 var Format = source.Format{
 	Name:    formatName,
-	Title:   "packet capture, pcap or pcapng, with unencrypted HTTP/1.1 (tcpdump, dumpcap, Wireshark)",
+	Title:   "packet capture, pcap or pcapng, with HTTP/1.1 or HTTP/2, in the clear or in TLS with its secrets (tcpdump, dumpcap, Wireshark)",
 	Checked: "real",
 	Carries: "every signal: both directions, all connections, true order and client addresses",
 	Group:   true,
@@ -59,10 +60,11 @@ func open(in []*source.Input, opt source.Options) (source.Reader, error) {
 		return nil, errors.New("cannot open a capture: no input was given")
 	}
 	r := &reader{in: in}
+	r.keys.file = opt.TLSKeys
 	var firstErr error
 	size := bufferSize(len(in))
 	for i, input := range in {
-		f, err := openFile(input, i, size)
+		f, err := openFile(input, i, size, &r.keys.embedded)
 		if err != nil {
 			err = fmt.Errorf("cannot read capture %s: %w", input.Path, err)
 			if firstErr == nil {
@@ -78,9 +80,6 @@ func open(in []*source.Input, opt source.Options) (source.Reader, error) {
 	}
 	for _, input := range in {
 		input.Stats.Format = formatName
-		if opt.TLSKeyLog != "" {
-			input.Stats.Note("--tls-keylog is accepted but not read yet; TLS in this capture stays unreadable")
-		}
 	}
 	r.start()
 	return r, nil

@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/keylog"
 	"github.com/isodetect/isodetect/parsers/pcap/pcaptest"
 	"github.com/isodetect/isodetect/parsers/source"
 )
@@ -40,11 +41,17 @@ type result struct {
 
 func read(t testing.TB, files ...[]byte) result {
 	t.Helper()
+	return readWith(t, nil, files...)
+}
+
+// readWith reads with a key log.
+func readWith(t testing.TB, keys *keylog.Log, files ...[]byte) result {
+	t.Helper()
 	var res result
 	for i, f := range files {
 		res.in = append(res.in, &source.Input{Path: fmt.Sprintf("%d.pcap", i), Index: int32(i), Opener: inMemory(f)})
 	}
-	r, err := Format.Open(res.in, source.Options{})
+	r, err := Format.Open(res.in, source.Options{TLSKeys: keys})
 	if err != nil {
 		t.Fatalf("cannot open: %v", err)
 	}
@@ -254,7 +261,7 @@ func TestSections(t *testing.T) {
 	file = append(file, b.Encode(rec.Packets[half:])...)
 	got := read(t, file)
 	expect(t, got.lines, talked)
-	if n := strings.Join(got.in[0].Stats.Notes, ""); !strings.Contains(n, "TLS secrets") {
+	if n := strings.Join(got.in[0].Stats.Notes, ""); !strings.Contains(n, "holds no TLS secret") {
 		t.Errorf("the secrets block is not noted: %q", n)
 	}
 	if last := got.events[len(got.events)-1]; last.At.N != int64(len(rec.Packets)-2) {

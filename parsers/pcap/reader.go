@@ -22,6 +22,7 @@ type reader struct {
 	files []*file // all, for Close
 	queue merge   // those with a packet left
 
+	keys  keyring
 	asm   *assembler
 	out   *emitter
 	inner source.Stats // what the exchanges count; their defects are told by the inputs
@@ -33,7 +34,7 @@ type reader struct {
 
 func (r *reader) start() {
 	r.out = &emitter{b: exchange.New(r.in[0].Index, &r.inner), paths: map[string]string{}}
-	r.asm = newAssembler(r.out, r.input)
+	r.asm = newAssembler(r.out, &r.keys, r.input)
 	for _, f := range r.files {
 		r.advance(f)
 		if f.ready {
@@ -98,7 +99,11 @@ func (r *reader) step() bool {
 			r.done = true
 			r.asm.endOfInput()
 		}
-		return r.asm.closeNext() || r.out.waiting()
+		if r.asm.closeNext() {
+			return true
+		}
+		r.asm.noteFates()
+		return r.out.waiting()
 	}
 	f := r.queue[0]
 	r.packet(f, &f.head)
@@ -128,7 +133,7 @@ func (r *reader) packet(f *file, fr *frame) {
 	case isTCP:
 		r.asm.packet(s)
 	case isQUIC:
-		r.asm.unreadable("QUIC", s.spot, s.dst, "", "")
+		r.asm.unreadable("QUIC", s.spot, r.asm.serverName(s.dst, true), "", "")
 	case isFragment:
 		stats.Note("IP fragments are not put together yet; what they carried is missing")
 	case isTunnel:
@@ -257,6 +262,9 @@ func (e *emitter) pop() *event.Event {
 	e.openers[n] = nil
 	e.openers = e.openers[:n]
 	c.exchange = ev.Exchange
+	if c.h2 != nil && c.domain.Server != "" && c.domain != ev.Domain && !slices.Contains(c.domains, ev.Domain) && len(c.domains) < maxOfConn {
+		c.domains = append(c.domains, c.domain)
+	}
 	if ev.Loss&event.LossRequest == 0 {
 		c.domain = ev.Domain
 		e.learn(ev.Domain)

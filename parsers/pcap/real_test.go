@@ -45,6 +45,16 @@ func TestRealCaptures(t *testing.T) {
 	f("lo_nano.pcap", conversation)
 	f("lo.pcapng", conversation)
 	f("tls_dsb.pcapng", `
-		0 unreadable TLS 1 http://127.0.0.1:9443
-		0 unreadable HTTP/2 1 http://127.0.0.1:9444`)
+		1 opened POST https://127.0.0.1:9443/mcp 127.0.0.1:47270 id=sess-A
+		1 message client→server request tools/call 7
+		1 head 200 id=sess-A
+		1 message server→client notification notifications/progress
+		1 message server→client result  7
+		1 closed by server
+		2 opened POST http://127.0.0.1:9444/mcp 127.0.0.1:37772 id=sess-A
+		2 message client→server request tools/call 8
+		2 head 200 id=sess-A
+		2 message server→client notification notifications/progress
+		2 message server→client result  8
+		2 closed by server`)
 }

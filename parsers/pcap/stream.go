@@ -390,6 +390,19 @@ func (c *conn) jump(i int, to uint32) {
 
 // release gives back what is kept.
 func (c *conn) release() {
+	if c.tls != nil {
+		for i := range c.tls.half {
+			c.dropCipher(&c.tls.half[i])
+			c.setHello(&c.tls.half[i], nil)
+		}
+		c.tls = nil
+	}
+	if c.h2 != nil {
+		c.h2.dir[0].table.release(c.a)
+		c.h2.dir[1].table.release(c.a)
+		c.a.h2s--
+		c.h2 = nil
+	}
 	for i := range c.half {
 		h := &c.half[i]
 		c.a.ahead -= h.held

@@ -276,6 +276,24 @@ func TestHoles(t *testing.T) {
 		2 head 200 absent pairing
 		2 message server→client result  8 pairing
 		2 closed by server pairing`)
+	f("the end of a stream, the next request and the head of its stream", func(c *pcaptest.Conn) {
+		c.Open(0)
+		c.Send(1*ms, toServer, post("s", call(7)))
+		c.Send(2*ms, toClient, sseHead+chunk(sse(note(7))))
+		c.Skip(toClient, len(chunk(sse(answer(7)))+"0\r\n\r\n"))
+		c.Skip(toServer, len(post("s", call(8))))
+		c.Skip(toClient, len(sseHead))
+		c.Send(20*ms, toClient, chunk(sse(note(8)))) // looks as if the first stream went on
+		c.Send(21*ms, toClient, chunk(sse(answer(8)))+"0\r\n\r\n")
+		c.Close(40*ms, toServer)
+	}, `
+		1 opened POST http://10.0.0.1:8080/mcp 10.0.0.2:40000 id=s
+		1 message client→server request tools/call 7
+		1 head 200 absent
+		1 message server→client notification notifications/progress
+		1 gap server→client 162 bytes were not captured response-body
+		1 gap client→server 181 bytes were not captured
+		1 closed by unknown response-body,pairing`)
 	f("the first request", func(c *pcaptest.Conn) {
 		c.Open(0)
 		c.Skip(toServer, 300)

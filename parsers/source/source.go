@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/keylog"
 	"github.com/isodetect/isodetect/parsers/pattern"
 )
 
@@ -48,7 +49,7 @@ type Form struct {
 type Options struct {
 	AssumeUTCOffset int                                      // seconds east of UTC for stamps without a zone
 	ZoneGiven       bool                                     // the user gave --assume-tz
-	TLSKeyLog       string                                   // path; not read yet
+	TLSKeys         *keylog.Log                              // secrets of TLS connections; nil = none
 	DomainOf        func(source, server, path string) string // --domain NAME=GLOB; nil or "" = default key
 	Patterns        *pattern.Set                             // --patterns: the user's own wordings of log lines; nil = none
 	Suggest         *pattern.Suggestions                     // is told the wordings of log lines that were not understood; nil = nobody is
@@ -113,9 +114,10 @@ type Stats struct {
 	Gaps      int64
 	First     int64 // event time of the first and last stamped record, ns; 0 = none
 	Last      int64
-	BackSteps int64  // stamps earlier than the one before, clamped
-	Late      int64  // events that came when later ones had been told: their time is an interval up to then
-	Err       string // why the input could not be read at all, or only up to a point; "" = it was
+	BackSteps int64       // stamps earlier than the one before, clamped
+	Late      int64       // events that came when later ones had been told: their time is an interval up to then
+	Err       string      // why the input could not be read at all, or only up to a point; "" = it was
+	Facts     event.Facts // what the lines of a log tell
 	Notes     []string
 	Problems  []Problem    // the first MaxProblems malformed records
 	Patterns  []PatternUse // of logs read with --patterns: what each was good for

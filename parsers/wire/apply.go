@@ -109,7 +109,10 @@ func (r *feeder) request(l *line, t event.Time, at event.Address) {
 		l.header = exchange.Decoded(l.header)
 	}
 	x := r.begin(l, t, at, loss)
-	x.RequestBody(t, at, l.body, 0)
+	if l.cut {
+		loss |= event.LossRequestBody
+	}
+	x.RequestBody(t, at, l.body, loss&event.LossRequestBody)
 }
 
 func (r *feeder) response(x *live, l *line, t event.Time, at event.Address) {
@@ -128,6 +131,9 @@ func (r *feeder) response(x *live, l *line, t event.Time, at event.Address) {
 			x.Data(t, at, l.body)
 		default:
 			x.Text(t, at, l.body)
+		}
+		if l.cut {
+			x.Gap(t, at, event.ToClient, "the recorder kept only the beginning of the body")
 		}
 	case kindSSE:
 		x.SSE(t, at, l.id, l.event, l.data)

@@ -60,6 +60,7 @@ type line struct {
 	sent bool   // a body key was there
 	json bool   // body is a JSON value, whatever the content type
 	raw  bool   // body is as it was on the wire: content-encoding still applied
+	cut  bool   // body is only the beginning of it
 
 	id, event     string
 	data          []byte
@@ -159,6 +160,8 @@ func (l *line) member(key, value []byte, kind jsonparser.ValueType) error {
 		}
 	case "body", "body_text", "body_b64":
 		err = l.readBody(string(key), value, kind)
+	case "cut":
+		l.cut = kind == jsonparser.Boolean && string(value) == "true"
 	case "id":
 		l.id = str()
 	case "event":

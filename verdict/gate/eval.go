@@ -20,18 +20,11 @@ type sample struct {
 func (e *expression) judge(findings []*signals.Finding) (Ruling, error) {
 	r := Ruling{Counts: map[*signals.Finding]bool{}}
 	all := seriesOf(findings)
+	run := e.evaluate(all)
 	var taken []*signals.Finding
 	for _, f := range findings {
 		if slices.ContainsFunc(e.leaves, func(s *Selector) bool { return s.Matches(f) }) {
 			taken = append(taken, f)
-		}
-	}
-	run := evaluation{matched: map[*Selector][]*series{}}
-	for _, s := range e.leaves {
-		for _, one := range all {
-			if s.matches(one.labels) {
-				run.matched[s] = append(run.matched[s], one)
-			}
 		}
 	}
 	for _, t := range times(all) {
@@ -60,6 +53,19 @@ func (e *expression) judge(findings []*signals.Finding) (Ruling, error) {
 		})
 	}
 	return r, nil
+}
+
+// evaluate begins an evaluation over these series.
+func (e *expression) evaluate(all []*series) *evaluation {
+	run := &evaluation{matched: map[*Selector][]*series{}}
+	for _, s := range e.leaves {
+		for _, one := range all {
+			if s.matches(one.labels) {
+				run.matched[s] = append(run.matched[s], one)
+			}
+		}
+	}
+	return run
 }
 
 // times lists the times of all samples, each once.
@@ -176,6 +182,9 @@ func (ev *evaluation) withNumber(n *node) ([]sample, error) {
 
 // pair applies an operator between two vectors, one to one by the labels that match.
 func pair(n *node, left, right []sample) ([]sample, error) {
+	if len(left) == 0 || len(right) == 0 {
+		return nil, nil // nothing to match, and nothing that could match twice
+	}
 	by := make(map[labels]int, len(right))
 	for i, el := range right {
 		k := n.keep(el.labels)

@@ -110,6 +110,22 @@ func (g Gate) Judge(findings []*signals.Finding) (Ruling, error) {
 	return r, nil
 }
 
+// At returns the whole result of an expression at an event time (ns), in no
+// certain order; of other gates, nothing.
+func (g Gate) At(findings []*signals.Finding, t int64) ([]Held, error) {
+	if g.expr == nil {
+		return nil, nil
+	}
+	run := g.expr.evaluate(seriesOf(findings))
+	run.t = t
+	result, err := run.vector(&g.expr.root)
+	out := make([]Held, 0, len(result))
+	for _, el := range result {
+		out = append(out, Held{At: t, Of: el.labels.String(), Value: el.value})
+	}
+	return out, err
+}
+
 func (g Gate) counts(f *signals.Finding) bool {
 	switch {
 	case g.least == signals.None:

@@ -126,6 +126,26 @@ func TestJudge(t *testing.T) {
 	f(`avg(isodetect_finding) + 1 < 2 or isodetect_finding{method!~"tools/.*"}`, "2", 1)
 }
 
+// A side without elements matches nothing, so nothing in the other can match twice.
+func TestJudgePairsWithNothing(t *testing.T) {
+	all := []*signals.Finding{
+		found(signals.TokenCollision, signals.Confirmed, "a", "tools/call", 10),
+		found(signals.SubscriptionBleed, signals.Confirmed, "a", "resources/read", 10),
+	}
+	f := func(text string) {
+		t.Helper()
+		g, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if r, err := g.Judge(all); err != nil || r.Times != 0 {
+			t.Errorf("%s: %d times, error %v", text, r.Times, err)
+		}
+	}
+	f(`isodetect_finding{signal="shared_session"} / on (domain) isodetect_finding > 0`)
+	f(`isodetect_finding / on (domain) isodetect_finding{signal="shared_session"} > 0`)
+}
+
 // What cannot be matched one to one is an error, as in Prometheus.
 func TestJudgeCannotMatch(t *testing.T) {
 	all := []*signals.Finding{
@@ -201,6 +221,11 @@ func TestSelector(t *testing.T) {
 	f(`{signal!="token_collision"}`, false)
 	f(`{strength=~"hazard|possible"}`, true)
 	f(`{variant=""}`, false)
+	f(`{domain=~"http.*"}`, true)
+	lines, err := ParseSelector(`{domain=~"a.b"}`)
+	if err != nil || !lines.Matches(found(signals.TokenCollision, signals.Hazard, "a\nb", "", 1)) {
+		t.Error("a dot does not match the end of a line")
+	}
 	if _, err := ParseSelector("sum(isodetect_finding)"); err == nil {
 		t.Error("an expression is taken for a selector")
 	}

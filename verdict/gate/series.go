@@ -159,7 +159,7 @@ func filterOf(lf metricsql.LabelFilter) (filter, error) {
 		return f, fmt.Errorf("%s has no label %q; labels: %s", metric, lf.Label, strings.Join(labelNames[:], ", "))
 	}
 	if lf.IsRegexp {
-		re, err := regexp.Compile("^(?:" + lf.Value + ")$")
+		re, err := regexp.Compile("^(?s:" + lf.Value + ")$")
 		if err != nil {
 			return f, fmt.Errorf("cannot use the pattern of %s: %w", lf.Label, err)
 		}
