@@ -192,7 +192,7 @@ func (l *Live) Next() *event.Event {
 	l.Held--
 	if e.Time.To != 0 {
 		l.late(s, e)
-		l.Latest, l.Reached = e.Time.To, max(l.Reached, e.Time.From)
+		l.Latest, l.Reached = max(l.Latest, e.Time.To), max(l.Reached, e.Time.From)
 		l.tick()
 	}
 	return e
@@ -202,8 +202,7 @@ func (l *Live) Next() *event.Event {
 func (l *Live) late(s *Fed, e *event.Event) {
 	switch t := &e.Time; {
 	case t.To >= l.Latest:
-	case e.Kind == event.Closed && e.By == event.ByWindow: // that nothing more comes shows only now
-		*t = event.At(l.Latest)
+	case e.Kind == event.Closed && e.By == event.ByWindow: // its source told no more after that, which shows only now
 	default:
 		t.To = l.Latest
 		e.Loss |= event.LossTime | event.LossLate

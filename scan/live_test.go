@@ -15,6 +15,7 @@ import (
 	"github.com/isodetect/isodetect/parsers"
 	"github.com/isodetect/isodetect/parsers/lines"
 	"github.com/isodetect/isodetect/rules"
+	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict"
 )
 
@@ -330,5 +331,77 @@ func TestMarksChangeNothing(t *testing.T) {
 	}
 	if marks < 500 || files < 100 {
 		t.Errorf("only %d marks in %d logs", marks, files)
+	}
+}
+
+// What only waits for time is told when time goes on without traffic, and before the end.
+func TestSilenceTellsWhatWaits(t *testing.T) {
+	told := 0
+	for name, data := range acted(t) {
+		if !strings.HasSuffix(name, "wire.jsonl") || !strings.HasPrefix(name, "cancellation_crosstalk") {
+			continue
+		}
+		eng := rules.NewEngine(rules.Options{})
+		f := newFollower(t, parsers.Options{}, func(e *event.Event) { eng.Apply(e) })
+		for _, l := range linesOf(t, 0, "x.log", data) {
+			f.line(l)
+			f.drain()
+		}
+		f.live.Idle(0)
+		f.live.Pass(10 * time.Second)
+		f.drain()
+		first, last := eng.State.Domains[0].First, eng.State.Domains[0].Last
+		before := strong(eng)
+		f.end()
+		eng.End()
+		if after := strong(eng); before != after {
+			t.Errorf("%s: told\n%s\nbut at the end\n%s", name, before, after)
+		} else if before != "" {
+			told++
+		}
+		if d := eng.State.Domains[0]; d.First != first || d.Last != last {
+			t.Errorf("%s: silence counts as time that was watched: %d to %d, then %d to %d", name, first, last, d.First, d.Last)
+		}
+	}
+	if told < 10 {
+		t.Errorf("only %d", told)
+	}
+}
+
+// strong writes down the findings that raise an alarm.
+func strong(eng *rules.Engine) string {
+	var out []string
+	for _, s := range eng.Sinks {
+		for _, f := range s.Findings {
+			if f.Strength >= signals.Probable {
+				out = append(out, f.Signal.Name+" "+f.Strength.String()+" "+f.Summary)
+			}
+		}
+	}
+	return strings.Join(out, "\n")
+}
+
+// A log that is followed from its middle on says what a scan of the rest says.
+func TestFollowedFromTheMiddle(t *testing.T) {
+	rng := rand.New(rand.NewPCG(61, 62))
+	for name, data := range acted(t) {
+		if ext := filepath.Ext(name); ext != ".jsonl" && ext != ".log" {
+			continue
+		}
+		lines := bytes.SplitAfter(data, []byte("\n"))
+		rest := bytes.Join(lines[rng.IntN(len(lines)):], nil)
+		if len(bytes.TrimSpace(rest)) == 0 {
+			continue
+		}
+		path := filepath.Join(t.TempDir(), "x.log")
+		if err := os.WriteFile(path, rest, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Unix(0, modified), time.Unix(0, modified)); err != nil {
+			t.Fatal(err)
+		}
+		f, run := newEngine(t, parsers.Options{})
+		f.live.Lost(0, int64(len(data)-len(rest)), "reading begins here")
+		same(t, name, run(linesOf(t, 0, path, rest), everything), scanOf(events(t, parsers.Options{}, path), everything))
 	}
 }

@@ -120,6 +120,7 @@ func (d *dates) now(p *parser, ns int64) int64 {
 	case ns < d.clock-halfDay && d.day < latest:
 		d.day++
 	}
+	d.day = min(d.day, latest)
 	d.written, d.clock = written, ns
 	return d.day
 }

@@ -46,7 +46,7 @@ type parser struct {
 	user   *userPatterns   `snapshot:"-"` // nil = the user gave none
 	shapes *pattern.Shapes `snapshot:"-"` // of the lines that were not understood, nil = nobody asks
 
-	seen   glance // what the current line showed ahead
+	seen   glance `snapshot:"-"` // what the current line showed ahead
 	peeler *envelope.Peeler
 	wrap   wrap   `snapshot:"-"` // what the envelopes of the current line tell
 	outer  outer  `snapshot:"-"` // the physical line, and what becomes of it

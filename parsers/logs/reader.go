@@ -92,6 +92,7 @@ func (r *reader) line() error {
 	stats.Bytes = l.read
 	stats.Records++
 	at := event.Address{Source: r.in.Index, Unit: event.UnitLine, N: r.lines.n, Offset: l.offset}
+	r.parser.row = at.N
 	switch {
 	case l.long:
 		stats.Bad(at, "line is longer than 64 MiB and was skipped")
