@@ -25,6 +25,7 @@ type Fed struct {
 	Turns  uint16        // how many files came before
 	Began  bool          // a line came
 	Quiet  bool          // nothing came for a while
+	Woke   bool          // its next event is the first after that
 	Blank  int64         // empty lines before the format was known
 	Looks  int           // so many lines are still held against other formats
 	Unread bool          // the file is of a kind that is not followed
@@ -158,6 +159,9 @@ func (l *Live) take(s *Fed, e *event.Event) {
 	if written := s.Input.Modified; written != 0 && e.Time.To > written+future {
 		e.Time = event.Time{}
 		s.Input.Stats.Note(futureNote)
+	}
+	if s.Woke {
+		l.woke(s, e)
 	}
 	said := e.Time
 	if s.Track.place(e, l.opt.Source.DomainOf) {

@@ -31,6 +31,7 @@ type Live struct {
 	Mark    event.Event
 	Due     bool  // Mark is the next event
 	Silence int64 // so much time went by since the last event, which is to be told
+	Lag     int64 // so long a line may lie in its writer's buffer before it comes: the longest seen, ns
 	Views   views
 	Behind  bool // more is written than was read
 	Over    bool // nothing more comes
@@ -41,6 +42,8 @@ type Live struct {
 const (
 	defaultReorder = 2 * time.Second
 	defaultIdle    = 2 * time.Second
+	defaultLag     = 10 * time.Second
+	maxLag         = int64(10 * time.Minute)
 	tick           = int64(time.Second)    // of event time, after which every domain is told it
 	future         = 26 * int64(time.Hour) // a stamp so long after its line was written is wrong, whatever the zone
 	maxWaiting     = 1 << 15               // events that wait; beyond it the first goes without waiting
@@ -78,6 +81,7 @@ func (l *Live) Line(index int32, path string, line []byte, n, offset, modified i
 	in := s.Input
 	in.Path, in.Modified = path, modified
 	in.Stats.Bytes += int64(len(line)) + 1
+	s.Woke = s.Woke || s.Began && s.Quiet
 	s.Began, s.Quiet = true, false
 	s.Line = event.Address{Source: index, Unit: event.UnitLine, Turn: s.Turns, N: n, Offset: offset}
 	if err := l.recognise(s, line); err != nil {
@@ -153,13 +157,32 @@ func (l *Live) Idle(index int32) {
 	}
 }
 
-// Pass says that d went by since the newest line while nothing came of any source. What
-// waits for longer than Options.Idle is decided so; it does nothing unless all sources are idle.
+// Pass says that d went by since the newest line while nothing came of any source, so
+// that what waits in the engine is decided. Writers hold lines back (a full buffer of
+// standard output may take long), and time must not pass what they still hold: it goes
+// on behind the longest such delay seen, at least Options.Lag. It does nothing unless
+// all sources are idle.
 func (l *Live) Pass(d time.Duration) {
 	if !l.quiet() || l.Over || l.Newest == 0 {
 		return
 	}
-	l.Silence = max(l.Silence, int64(d))
+	if silent := int64(d) - max(l.Lag, int64(l.opt.Lag)); silent > 0 {
+		l.Silence = max(l.Silence, silent)
+	}
+}
+
+// woke learns from the first line after a silence how long its writer held it back.
+func (l *Live) woke(s *Fed, e *event.Event) {
+	if e.Time.To == 0 || e.Loss&event.LossTime != 0 {
+		return
+	}
+	s.Woke = false
+	if l.opt.Lag < 0 {
+		return
+	}
+	if written := s.Input.Modified; written != 0 {
+		l.Lag = max(l.Lag, min(written-e.Time.From, maxLag))
+	}
 }
 
 // Flush says that nothing more comes: what waits for lines or other sources is decided.

@@ -83,7 +83,7 @@ func TestLiveOfOneSourceWaitsForNothing(t *testing.T) {
 }
 
 func TestLiveOrdersSources(t *testing.T) {
-	f := newFed(t, Options{})
+	f := newFed(t, Options{Lag: -1})
 	f.Expect(1, "1.log")
 	f.want(f.say(0, creation(1, "aaaa-1111")), "") // the other may still tell of something before
 	f.want(f.say(1, creation(0.5, "bbbb-1111")), "bbbb-1111 0.5")
@@ -102,8 +102,37 @@ func TestLiveOrdersSources(t *testing.T) {
 	f.want(f.say(1, creation(6, "bbbb-4444")), "bbbb-4444 from 6 6.1") // the mark said that nothing would come
 }
 
-func TestLiveTellsTimeWithoutTraffic(t *testing.T) {
+// What a writer may still hold in its buffer is waited for: 10 s, or as long as a line
+// was seen to lie there.
+func TestLiveWaitsForBuffers(t *testing.T) {
 	f := newFed(t, Options{})
+	wrote := at(1)
+	say := func(seconds float64, session string) string {
+		f.rows[0]++
+		if err := f.Line(0, "0.log", []byte(creation(seconds, session)), f.rows[0], 0, wrote.UnixNano()); err != nil {
+			t.Fatal(err)
+		}
+		return f.given()
+	}
+	f.want(say(1, "aaaa-1111"), "aaaa-1111 1")
+	f.Idle(0)
+	f.Pass(9 * time.Second)
+	f.want(f.given(), "")
+	f.Pass(15 * time.Second)
+	f.want(f.given(), "idle 6")
+	wrote = at(67)
+	f.want(say(7, "aaaa-2222"), "aaaa-2222 7") // it lay there for a minute
+	f.Idle(0)
+	f.Pass(50 * time.Second)
+	f.want(f.given(), "")
+	f.Pass(70 * time.Second)
+	f.want(f.given(), "idle 17")
+	wrote = at(80)
+	f.want(say(20, "aaaa-3333"), "aaaa-3333 20") // as long as before: no mark came too early
+}
+
+func TestLiveTellsTimeWithoutTraffic(t *testing.T) {
+	f := newFed(t, Options{Lag: -1})
 	f.Idle(0)
 	f.want(f.given(), "") // no time is known
 	f.want(f.say(0, creation(1, "aaaa-1111")), "aaaa-1111 1")

@@ -21,6 +21,7 @@ type Options struct {
 	Source  source.Options
 
 	// Of a Live alone.
+	Lag     time.Duration // how long a writer is expected to hold lines back at least; 0 = 10 s, negative = lines come at once (Live)
 	Reorder time.Duration // how much later than others a line may come and still be put in order; 0 = 2 s
 	Idle    time.Duration // how long nothing came of a source when Idle is called; 0 = 2 s
 }

@@ -32,7 +32,7 @@ func RestoreLive(r io.Reader, opt Options) (*Live, error) {
 // Resume gives a Live that was restored as part of something else what a snapshot
 // does not hold. The options must be those with which it was made.
 func (l *Live) Resume(opt Options) {
-	opt.Reorder, opt.Idle = cmp.Or(opt.Reorder, defaultReorder), cmp.Or(opt.Idle, defaultIdle)
+	opt.Reorder, opt.Idle, opt.Lag = cmp.Or(opt.Reorder, defaultReorder), cmp.Or(opt.Idle, defaultIdle), cmp.Or(opt.Lag, defaultLag)
 	l.opt = opt
 	for _, s := range l.Sources {
 		if s.Feeder != nil {

@@ -57,6 +57,7 @@ type follower struct {
 var modified = time.Date(2026, 12, 1, 12, 0, 0, 0, time.UTC).UnixNano()
 
 func newFollower(t testing.TB, opt parsers.Options, take func(*event.Event)) *follower {
+	opt.Lag = -1 // a test says itself what time went by
 	return &follower{t: t, opt: opt, live: parsers.NewLive(opt), take: take}
 }
 

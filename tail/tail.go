@@ -53,7 +53,8 @@ type Tail struct {
 	graph    graph
 	emitter  *Emitter
 	saved    time.Time
-	dirty    bool // something came since the last checkpoint
+	heard    time.Time // when the last line came
+	dirty    bool      // something came since the last checkpoint
 	counts   counts
 	wake     chan struct{} // to the webhook
 	fail     error         // of an output or the checkpoint: the watch ends
@@ -149,6 +150,10 @@ func (t *Tail) Run(ctx context.Context) error {
 func (t *Tail) loop(ctx context.Context) error {
 	for first := true; ctx.Err() == nil; first = false {
 		busy, err := t.follower.Look(t)
+		if err == nil && !busy && !t.heard.IsZero() {
+			t.graph.Live.Pass(t.opt.Clock.Now().Sub(t.heard))
+			err = t.drain()
+		}
 		if err == nil {
 			err = t.look()
 		}
@@ -204,7 +209,7 @@ func (t *Tail) Close() error {
 
 // Line takes a line of a source.
 func (t *Tail) Line(s *follow.Source, line []byte, n, offset int64) error {
-	t.dirty = true
+	t.dirty, t.heard = true, t.opt.Clock.Now()
 	if err := t.graph.Live.Line(s.Index, s.Path, line, n, offset, s.Modified()); err != nil {
 		return err
 	}
