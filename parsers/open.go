@@ -8,6 +8,7 @@ import (
 	"io"
 	"os"
 
+	"github.com/isodetect/isodetect/parsers/rotation"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -44,10 +45,10 @@ type Member struct {
 	skip     string // why a file of a directory is left out unopened
 	contents [sha256.Size]byte
 
-	part    part     // what its name tells
-	file    *logFile // nil = it is alone
-	rotated *rotated // the log of which it is one file, nil = none
-	partly  bool     // SameAs holds more than it
+	part    rotation.Part // what its name tells
+	file    *logFile      // nil = it is alone
+	rotated *rotated      // the log of which it is one file, nil = none
+	partly  bool          // SameAs holds more than it
 }
 
 // Open finds the inputs of paths and recognises them. Each path is a file, a

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/isodetect/isodetect/parsers/rotation"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -21,15 +22,15 @@ func (s *Set) candidates() {
 		if _, ok := m.Opener.(*regular); !ok || m.Err != nil || m.skip != "" {
 			continue
 		}
-		m.part = partOf(m.Path)
-		if byLog[m.part.log] == nil {
-			logs = append(logs, m.part.log)
+		m.part = rotation.PartOf(m.Path)
+		if byLog[m.part.Log] == nil {
+			logs = append(logs, m.part.Log)
 		}
-		byLog[m.part.log] = append(byLog[m.part.log], m)
+		byLog[m.part.Log] = append(byLog[m.part.Log], m)
 	}
 	for _, name := range logs {
 		list := byLog[name]
-		if len(list) > 1 && slices.ContainsFunc(list, func(m *Member) bool { return m.part.rotated() }) {
+		if len(list) > 1 && slices.ContainsFunc(list, func(m *Member) bool { return m.part.Rotated() }) {
 			s.rotated = append(s.rotated, &rotated{log: name, files: list})
 			for _, m := range list {
 				m.file = &logFile{}
@@ -114,16 +115,16 @@ func (s *Set) join() {
 // missing marks where the numbers of the files show that some are not there. A file
 // that cannot be read stays in its place and leaves its own gap.
 func (l *rotated) missing() {
-	if !slices.IsSortedFunc(l.files, func(a, b *Member) int { return b.part.number - a.part.number }) {
+	if !slices.IsSortedFunc(l.files, func(a, b *Member) int { return b.part.Number - a.part.Number }) {
 		return // they do not count as rotations do
 	}
 	for i, m := range l.files[1:] {
 		a, b := l.files[i].part, m.part
-		step := a.number - b.number
-		if b.number == 0 {
+		step := a.Number - b.Number
+		if b.Number == 0 {
 			step-- // x.log.1 comes before x.log, with no x.log.0 between
 		}
-		if a.date == "" && b.date == "" && step > 1 {
+		if a.Date == "" && b.Date == "" && step > 1 {
 			m.Missing = fmt.Sprintf("a file between %s and %s is not there", filepath.Base(l.files[i].Path), filepath.Base(m.Path))
 			m.Stats.Note(m.Missing)
 		}
@@ -231,7 +232,7 @@ func fill(r io.Reader, p []byte) (n int, err error) {
 // or one has none, their names decide.
 func (l *rotated) order() {
 	slices.SortStableFunc(l.files, func(a, b *Member) int {
-		return cmp.Or(older(a.part, b.part), cmp.Compare(a.Path, b.Path))
+		return cmp.Or(rotation.Older(a.part, b.part), cmp.Compare(a.Path, b.Path))
 	})
 	known := int64(0)
 	for _, m := range l.files { // what says no time stays behind the file before it
@@ -262,8 +263,8 @@ func middle(first []int64) int64 {
 
 // apart says why the files are no one log, "" if they are.
 func (l *rotated) apart(opt source.Options) string {
-	base := slices.ContainsFunc(l.files, func(m *Member) bool { return !m.part.rotated() })
-	unsure := slices.ContainsFunc(l.files, func(m *Member) bool { return m.part.unsure })
+	base := slices.ContainsFunc(l.files, func(m *Member) bool { return !m.part.Rotated() })
+	unsure := slices.ContainsFunc(l.files, func(m *Member) bool { return m.part.Unsure })
 	if unsure && (!base || !l.counted()) {
 		return "not joined with the files of similar names: their numbers do not fall as their times grow, as those of a rotation do"
 	}
@@ -288,7 +289,7 @@ const maxInverted = 10
 func (l *rotated) counted() bool {
 	for i, m := range l.files[1:] {
 		a, b := l.files[i], m
-		if a.part.number <= b.part.number || a.file.at >= b.file.at {
+		if a.part.Number <= b.part.Number || a.file.at >= b.file.at {
 			return false
 		}
 	}

@@ -1,4 +1,7 @@
-package parsers
+// Package rotation reads from the name of a file its place in a rotated log. A server
+// log that is rotated lies in several files. Their names tell that they are one log;
+// what orders them for certain is the time that their lines say.
+package rotation
 
 import (
 	"path/filepath"
@@ -6,41 +9,38 @@ import (
 	"strings"
 )
 
-// A server log that is rotated lies in several files. Their names tell that they are
-// one log; what orders them is the time that their lines say.
-
-// part is what the name of a file tells about its place in a rotated log.
-type part struct {
-	log    string // path of the log, as the server names the file that it writes
-	date   string // digits of date and time in the name, "" = none
-	number int    // grows with age, 0 = none
-	unsure bool   // others name their files so too: times have to prove that it was rotated
+// Part is what the name of a file tells about its place in a rotated log.
+type Part struct {
+	Log    string // path of the log, as the server names the file that it writes
+	Date   string // digits of date and time in the name, "" = none
+	Number int    // grows with age, 0 = none
+	Unsure bool   // others name their files so too: times have to prove that it was rotated
 }
 
-// rotated reports that the name is one that a rotation gives.
-func (p part) rotated() bool { return p.date != "" || p.number > 0 }
+// Rotated reports that the name is one that a rotation gives.
+func (p Part) Rotated() bool { return p.Date != "" || p.Number > 0 }
 
-// older orders the files of a log by their names, the oldest first.
-func older(a, b part) int {
+// Older orders the files of a log by their names, the oldest first.
+func Older(a, b Part) int {
 	switch {
-	case a.date != b.date && a.date != "" && b.date != "" && len(a.date) == len(b.date):
-		return strings.Compare(a.date, b.date)
-	case a.date != b.date && b.date == "" && b.number == 0:
+	case a.Date != b.Date && a.Date != "" && b.Date != "" && len(a.Date) == len(b.Date):
+		return strings.Compare(a.Date, b.Date)
+	case a.Date != b.Date && b.Date == "" && b.Number == 0:
 		return -1
-	case a.date != b.date && a.date == "" && a.number == 0:
+	case a.Date != b.Date && a.Date == "" && a.Number == 0:
 		return 1
-	case a.number != b.number:
-		return b.number - a.number
+	case a.Number != b.Number:
+		return b.Number - a.Number
 	}
-	return strings.Compare(a.date, b.date)
+	return strings.Compare(a.Date, b.Date)
 }
 
 var (
-	packed   = []string{".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4", ".z", ".Z"}
-	logNames = []string{".log", ".json", ".jsonl", ".ndjson", ".txt", ".out", ".err"}
+	compressed = []string{".gz", ".zst", ".zstd", ".bz2", ".xz", ".lz4", ".z", ".Z"}
+	logNames   = []string{".log", ".json", ".jsonl", ".ndjson", ".txt", ".out", ".err"}
 )
 
-// partOf reads the name of a file:
+// PartOf reads the name of a file:
 //
 //	x.log.1 x.log.2.gz x.log.old         logrotate, docker, newsyslog
 //	x.log-20260719.gz x.log.2026-07-19   logrotate dateext, log4j, tomcat
@@ -48,47 +48,47 @@ var (
 //	x-20260719.log 2026-07-19-x.log      logback, winston
 //	data-2026-07-19T22-20-00.000.json    lumberjack, the OpenTelemetry collector
 //	x.1.log                              logrotate with extension, and others: unsure
-func partOf(path string) part {
+func PartOf(path string) Part {
 	dir, base := filepath.Split(path)
-	base = cutAny(base, packed)
-	p := part{}
+	base = cutAny(base, compressed)
+	p := Part{}
 	rest := p.behind(base)
-	if p.rotated() {
-		p.unsure = p.unsure || p.date == "" && !isLogName(rest)
-		p.log = dir + rest
+	if p.Rotated() {
+		p.Unsure = p.Unsure || p.Date == "" && !isLogName(rest)
+		p.Log = dir + rest
 		return p
 	}
 	stem := cutAny(base, logNames)
 	ext := base[len(stem):]
 	if ext == "" {
-		return part{log: dir + base}
+		return Part{Log: dir + base}
 	}
-	if rest = p.behind(stem); p.rotated() {
-		p.unsure = p.unsure || p.date == ""
-		p.log = dir + rest + ext
+	if rest = p.behind(stem); p.Rotated() {
+		p.Unsure = p.Unsure || p.Date == ""
+		p.Log = dir + rest + ext
 		return p
 	}
 	if n, digits := dated(stem); n == len(stem) {
-		return part{log: dir + "*" + ext, date: digits}
+		return Part{Log: dir + "*" + ext, Date: digits}
 	} else if n > 0 && separates(stem[n]) && n+1 < len(stem) {
-		return part{log: dir + stem[n+1:] + ext, date: digits}
+		return Part{Log: dir + stem[n+1:] + ext, Date: digits}
 	}
-	return part{log: dir + base}
+	return Part{Log: dir + base}
 }
 
 // behind takes off what a rotation puts behind a name, and returns the rest.
-func (p *part) behind(s string) string {
+func (p *Part) behind(s string) string {
 	if p.dateBehind(&s) {
 		return s
 	}
 	if k := strings.LastIndexByte(s, '.'); k > 0 {
 		switch tail := s[k+1:]; {
 		case tail == "old" || tail == "prev":
-			p.number = 1
+			p.Number = 1
 			return s[:k]
 		case len(tail) <= 3 && digitsOnly(tail):
-			p.number, _ = strconv.Atoi(tail)
-			p.number++ // .0 is older than the log itself
+			p.Number, _ = strconv.Atoi(tail)
+			p.Number++ // .0 is older than the log itself
 			s = strings.TrimSuffix(s[:k], ".old")
 			p.dateBehind(&s)
 		}
@@ -96,11 +96,11 @@ func (p *part) behind(s string) string {
 	return s
 }
 
-func (p *part) dateBehind(s *string) bool {
+func (p *Part) dateBehind(s *string) bool {
 	for i := 1; i+1 < len(*s); i++ {
 		if separates((*s)[i]) {
 			if n, digits := dated((*s)[i+1:]); n > 0 && i+1+n == len(*s) {
-				p.date, *s = digits, (*s)[:i]
+				p.Date, *s = digits, (*s)[:i]
 				return true
 			}
 		}
@@ -172,4 +172,10 @@ func cutAny(s string, suffixes []string) string {
 // isLogName reports a name that ends as those of logs do, or is one that syslog uses.
 func isLogName(name string) bool {
 	return cutAny(name, logNames) != name || name == "syslog" || name == "messages"
+}
+
+// Packed reports a name that says the file is compressed, and the name without that.
+func Packed(name string) (plain string, packed bool) {
+	plain = cutAny(name, compressed)
+	return plain, plain != name
 }

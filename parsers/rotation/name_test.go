@@ -1,4 +1,4 @@
-package parsers
+package rotation
 
 import (
 	"fmt"
@@ -8,13 +8,13 @@ import (
 func TestPartOf(t *testing.T) {
 	f := func(name, want string) {
 		t.Helper()
-		p := partOf(name)
-		got := fmt.Sprintf("%s %s %d", p.log, p.date, p.number)
-		if p.unsure {
+		p := PartOf(name)
+		got := fmt.Sprintf("%s %s %d", p.Log, p.Date, p.Number)
+		if p.Unsure {
 			got += " unsure"
 		}
 		if got != want {
-			t.Errorf("partOf(%q) = %s, want %s", name, got, want)
+			t.Errorf("PartOf(%q) = %s, want %s", name, got, want)
 		}
 	}
 	f("d/x.log", "d/x.log  0")
@@ -60,8 +60,8 @@ func TestPartOf(t *testing.T) {
 func TestOlder(t *testing.T) {
 	f := func(a, b string) {
 		t.Helper()
-		x, y := partOf(a), partOf(b)
-		if older(x, y) >= 0 || older(y, x) <= 0 {
+		x, y := PartOf(a), PartOf(b)
+		if Older(x, y) >= 0 || Older(y, x) <= 0 {
 			t.Errorf("%s is not older than %s", a, b)
 		}
 	}
@@ -75,8 +75,8 @@ func TestOlder(t *testing.T) {
 func FuzzPartOf(f *testing.F) {
 	f.Add("d/x.log-2026-07-19.1.gz")
 	f.Fuzz(func(t *testing.T, name string) {
-		if p := partOf(name); p.rotated() && p.log == name {
-			t.Fatalf("partOf(%q) is its own log: %+v", name, p)
+		if p := PartOf(name); p.Rotated() && p.Log == name {
+			t.Fatalf("PartOf(%q) is its own log: %+v", name, p)
 		}
 	})
 }
