@@ -1,0 +1,666 @@
+package follow
+
+import (
+	"compress/gzip"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// handClock is a clock that only moves when told.
+type handClock struct {
+	now  time.Time
+	wait func() // what happens meanwhile
+}
+
+func (c *handClock) Now() time.Time { return c.now }
+
+func (c *handClock) Wait(ctx context.Context, d time.Duration) {
+	c.now = c.now.Add(d)
+	if c.wait != nil {
+		c.wait()
+	}
+}
+
+// heard writes down what a Follower tells.
+type heard struct {
+	t     testing.TB
+	paths bool
+	log   []string
+	fail  func(line string) error
+}
+
+func (h *heard) name(s *Source) string {
+	if h.paths {
+		return filepath.Base(s.Path) + " "
+	}
+	return ""
+}
+
+func (h *heard) Line(s *Source, line []byte, n, offset int64) error {
+	if h.fail != nil {
+		if err := h.fail(string(line)); err != nil {
+			return err
+		}
+	}
+	h.log = append(h.log, h.name(s)+fmt.Sprintf("%d@%d:%s", n, offset, line))
+	return nil
+}
+func (h *heard) Lost(s *Source, bytes int64, why string) {
+	h.log = append(h.log, h.name(s)+fmt.Sprintf("lost %d", bytes))
+}
+func (h *heard) Turned(s *Source) { h.log = append(h.log, h.name(s)+"turned") }
+func (h *heard) Idle(s *Source)   { h.log = append(h.log, h.name(s)+"idle") }
+func (h *heard) Ended(s *Source)  { h.log = append(h.log, h.name(s)+"ended") }
+
+// stage is a directory, a Follower of files in it, and what it told since last asked.
+type stage struct {
+	t     *testing.T
+	dir   string
+	clock *handClock
+	f     *Follower
+	h     *heard
+	opt   Options
+	paths []string
+	told  []string
+}
+
+func newStage(t *testing.T, opt Options, names ...string) *stage {
+	s := &stage{t: t, dir: t.TempDir(), clock: &handClock{now: time.Unix(1_800_000_000, 0)}, opt: opt}
+	s.h = &heard{t: t, paths: len(names) > 1 || strings.ContainsAny(names[0], "*")}
+	s.opt.Clock = s.clock
+	s.opt.Trouble = func(src *Source, err error) {
+		what := "fine"
+		if err != nil {
+			what = err.Error()
+		}
+		s.told = append(s.told, strings.ReplaceAll(what, s.dir+"/", ""))
+	}
+	for _, n := range names {
+		if n != "-" {
+			n = s.path(n)
+		}
+		s.paths = append(s.paths, n)
+	}
+	s.start(nil)
+	t.Cleanup(func() { s.f.Close() })
+	return s
+}
+
+func (s *stage) path(name string) string { return filepath.Join(s.dir, name) }
+
+func (s *stage) start(states []State) {
+	s.t.Helper()
+	s.opt.States = states
+	f, err := New(s.paths, s.opt)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.f = f
+}
+
+// restart stops and goes on from the states; away happens between.
+func (s *stage) restart(away func()) {
+	s.t.Helper()
+	states := s.f.States()
+	s.f.Close()
+	away()
+	s.start(states)
+}
+
+func (s *stage) must(err error) {
+	s.t.Helper()
+	if err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s *stage) add(name, text string) {
+	s.t.Helper()
+	f, err := os.OpenFile(s.path(name), os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	s.must(err)
+	_, err = f.WriteString(text)
+	s.must(err)
+	s.must(f.Close())
+}
+
+func (s *stage) rename(from, to string) {
+	s.t.Helper()
+	s.must(os.Rename(s.path(from), s.path(to)))
+}
+func (s *stage) remove(name string) { s.t.Helper(); s.must(os.Remove(s.path(name))) }
+func (s *stage) copy(from, to string) {
+	s.t.Helper()
+	b, err := os.ReadFile(s.path(from))
+	s.must(err)
+	s.must(os.WriteFile(s.path(to), b, 0o644))
+}
+func (s *stage) truncate(name string) { s.t.Helper(); s.must(os.Truncate(s.path(name), 0)) }
+func (s *stage) gzip(name string) {
+	s.t.Helper()
+	b, err := os.ReadFile(s.path(name))
+	s.must(err)
+	info, err := os.Stat(s.path(name))
+	s.must(err)
+	out, err := os.Create(s.path(name + ".gz"))
+	s.must(err)
+	z := gzip.NewWriter(out)
+	z.Write(b)
+	s.must(z.Close())
+	s.must(out.Close())
+	s.must(os.Chtimes(s.path(name+".gz"), info.ModTime(), info.ModTime()))
+	s.remove(name)
+}
+
+// look looks until nothing more is to be read, d after the last time.
+func (s *stage) look(d time.Duration) {
+	s.t.Helper()
+	s.clock.now = s.clock.now.Add(d)
+	for {
+		busy, err := s.f.Look(s.h)
+		s.must(err)
+		if !busy {
+			return
+		}
+	}
+}
+
+// want looks as often as it takes to settle and compares what was told.
+func (s *stage) want(want ...string) {
+	s.t.Helper()
+	for range 4 {
+		s.look(s.f.opt.Poll)
+	}
+	s.wantNow(want...)
+}
+
+func (s *stage) wantNow(want ...string) {
+	s.t.Helper()
+	got := strings.Join(s.h.log, "|")
+	s.h.log = nil
+	if got != strings.Join(want, "|") {
+		s.t.Errorf("got  %s\nwant %s", got, strings.Join(want, "|"))
+	}
+}
+
+func TestRotations(t *testing.T) {
+	f := func(name string, play func(s *stage)) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, Options{From: From{Start: true}}, "x.log")
+			s.add("x.log", "a1\na2\n")
+			s.want("1@0:a1", "2@3:a2")
+			play(s)
+		})
+	}
+	f("rename", func(s *stage) {
+		s.add("x.log", "a3\n")
+		s.rename("x.log", "x.log.1")
+		s.add("x.log.1", "a4\n")
+		s.want("3@6:a3", "4@9:a4")
+		s.add("x.log.1", "a5\n")
+		s.add("x.log", "b1\n")
+		s.want("5@12:a5", "turned", "1@0:b1")
+	})
+	f("the new file is empty while the old is written to", func(s *stage) {
+		s.rename("x.log", "x.log.1")
+		s.add("x.log", "")
+		s.add("x.log.1", "a3\n")
+		s.want("3@6:a3")
+		s.look(10 * time.Second)
+		s.h.log = nil
+		s.add("x.log.1", "a4\n")
+		s.want("4@9:a4")
+		s.add("x.log", "b1\n")
+		s.want("turned", "1@0:b1")
+	})
+	f("written to after it was left", func(s *stage) {
+		s.rename("x.log", "x.log.1")
+		s.add("x.log", "b1\n")
+		s.want("turned", "1@0:b1")
+		s.add("x.log.1", "a3\n")
+		s.look(2 * time.Second)
+		s.wantNow("lost 3", "idle")
+	})
+	f("delete and create", func(s *stage) {
+		s.add("x.log", "a3\n")
+		s.remove("x.log")
+		s.add("x.log", "b1\n")
+		s.want("3@6:a3", "turned", "1@0:b1")
+	})
+	f("truncate", func(s *stage) {
+		s.truncate("x.log")
+		s.add("x.log", "b1\n")
+		s.want("lost 0", "turned", "1@0:b1")
+	})
+	f("truncate, longer than before", func(s *stage) {
+		s.truncate("x.log")
+		s.add("x.log", "b1\nb2\nb3\nb4\n")
+		s.want("lost 0", "turned", "1@0:b1", "2@3:b2", "3@6:b3", "4@9:b4")
+	})
+	f("truncate, as long and longer with the same head", func(s *stage) {
+		s.truncate("x.log")
+		s.add("x.log", "a1\nb2\n")
+		s.want("lost 0", "turned", "1@0:a1", "2@3:b2")
+		s.truncate("x.log")
+		s.add("x.log", "a1\nc2\nc3\n")
+		s.want("lost 0", "turned", "1@0:a1", "2@3:c2", "3@6:c3")
+	})
+	f("truncate with part of a line", func(s *stage) {
+		s.add("x.log", "a3")
+		s.want()
+		s.truncate("x.log")
+		s.add("x.log", "b1\n")
+		s.want("lost 2", "turned", "1@0:b1")
+	})
+	f("copytruncate", func(s *stage) {
+		s.add("x.log", "a3\na4 is long\n")
+		s.copy("x.log", "x.log.1")
+		s.truncate("x.log")
+		s.add("x.log", "b1\n")
+		s.want("3@6:a3", "4@9:a4 is long", "lost 0", "turned", "1@0:b1")
+	})
+	f("copytruncate twice between two looks", func(s *stage) {
+		s.add("x.log", "a3\n")
+		s.copy("x.log", "x.log.1")
+		s.truncate("x.log")
+		s.add("x.log", "b1\n")
+		s.rename("x.log.1", "x.log.2")
+		s.copy("x.log", "x.log.1")
+		s.truncate("x.log")
+		s.add("x.log", "c1\n")
+		s.want("3@6:a3", "turned", "1@0:b1", "lost 0", "turned", "1@0:c1")
+	})
+	f("copied before the last look", func(s *stage) {
+		s.copy("x.log", "x.log.1")
+		s.add("x.log", "a3\n")
+		s.want("3@6:a3")
+		s.truncate("x.log")
+		s.add("x.log", "b1\n")
+		s.want("lost 0", "turned", "1@0:b1")
+	})
+	f("truncate under a writer that does not append", func(s *stage) {
+		w, err := os.OpenFile(s.path("x.log"), os.O_WRONLY, 0)
+		s.must(err)
+		defer w.Close()
+		w.Seek(6, io.SeekStart)
+		s.truncate("x.log")
+		w.WriteString("b1\n")
+		s.want("lost 0", "turned", "1@6:b1")
+		s.truncate("x.log")
+		w.Seek(3<<20, io.SeekStart)
+		w.WriteString("c1\nc2\n")
+		s.want("lost 0", "turned", "1@3145728:c1", "2@3145731:c2")
+	})
+	f("several renames between two looks", func(s *stage) {
+		s.add("x.log", "a3\n")
+		s.rename("x.log", "x.log.1")
+		s.add("x.log", "b1\n")
+		s.rename("x.log.1", "x.log.2")
+		s.rename("x.log", "x.log.1")
+		s.gzip("x.log.2")
+		s.add("x.log", "c1\n")
+		s.want("3@6:a3", "turned", "1@0:b1", "turned", "1@0:c1")
+	})
+	f("an older file is packed meanwhile", func(s *stage) {
+		s.rename("x.log", "x.log.1")
+		s.add("x.log", "b1\n")
+		s.want("turned", "1@0:b1")
+		s.gzip("x.log.1")
+		s.rename("x.log.1.gz", "x.log.2.gz")
+		s.rename("x.log", "x.log.1")
+		s.add("x.log", "c1\n")
+		s.want("turned", "1@0:c1")
+	})
+	f("the file comes back under its old name", func(s *stage) {
+		s.rename("x.log", "x.log.1")
+		s.add("x.log", "b1\n")
+		s.want("turned", "1@0:b1")
+		s.rename("x.log", "x.log.2")
+		s.rename("x.log.1", "x.log")
+		s.add("x.log", "a3\n")
+		s.want("turned", "3@6:a3")
+	})
+	f("a part of a line at the end of the old file", func(s *stage) {
+		s.add("x.log", "a3")
+		s.rename("x.log", "x.log.1")
+		s.add("x.log", "b1\n")
+		s.want()
+		s.add("x.log.1", " end\n")
+		s.look(250 * time.Millisecond)
+		s.wantNow("3@6:a3 end")
+		s.look(2 * time.Second)
+		s.look(2 * time.Second)
+		s.wantNow("turned", "1@0:b1", "idle")
+	})
+}
+
+func TestSymbolicLink(t *testing.T) {
+	s := newStage(t, Options{From: From{Start: true}}, "x.log")
+	s.add("one", "a1\n")
+	s.must(os.Symlink("one", s.path("x.log")))
+	s.want("1@0:a1")
+	s.add("one", "a2\n")
+	s.add("two", "b1\n")
+	s.must(os.Symlink("two", s.path("new")))
+	s.rename("new", "x.log")
+	s.want("2@3:a2", "turned", "1@0:b1")
+	s.restart(func() {
+		s.add("two", "b2\n")
+		s.add("three", "c1\n")
+		s.must(os.Symlink("three", s.path("new")))
+		s.rename("new", "x.log")
+	})
+	s.want("2@3:b2", "turned", "1@0:c1")
+}
+
+func TestWhileAway(t *testing.T) {
+	f := func(name string, away func(s *stage), want ...string) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, Options{}, "x.log")
+			s.want()
+			s.add("x.log", "a1\na2 \n")
+			s.want("1@0:a1", "2@3:a2 ")
+			s.add("x.log", "a3")
+			s.want()
+			s.restart(func() { away(s) })
+			s.want(want...)
+		})
+	}
+	f("nothing", func(s *stage) { s.add("x.log", " end\n") }, "3@7:a3 end")
+	f("renamed", func(s *stage) {
+		s.add("x.log", "\n")
+		s.rename("x.log", "x.log.1")
+		s.add("x.log", "b1\n")
+	}, "3@7:a3", "turned", "1@0:b1")
+	f("renamed, nothing new", func(s *stage) {
+		s.add("x.log", "\n")
+		s.rename("x.log", "x.log-20260719")
+	}, "3@7:a3")
+	f("renamed and packed", func(s *stage) {
+		s.add("x.log", "\n")
+		s.rename("x.log", "x.log.1")
+		s.gzip("x.log.1")
+		s.add("x.log", "b1\n")
+	}, "3@7:a3", "turned", "1@0:b1")
+	f("several", func(s *stage) {
+		s.add("x.log", "\n")
+		s.rename("x.log", "x.log.3")
+		s.add("x.log.2", "b1\n")
+		s.gzip("x.log.3")
+		s.add("x.log.1", "c1\n")
+		s.add("x.log", "d1\n")
+	}, "3@7:a3", "turned", "1@0:b1", "turned", "1@0:c1", "turned", "1@0:d1")
+	f("several, one missing", func(s *stage) {
+		s.add("x.log", "\n")
+		s.rename("x.log", "x.log.3")
+		s.add("x.log.1", "c1\n")
+		s.add("x.log", "d1\n")
+	}, "3@7:a3", "lost 0", "turned", "1@0:c1", "turned", "1@0:d1")
+	f("gone", func(s *stage) {
+		s.add("new", "c1\n")
+		s.remove("x.log")
+		s.rename("new", "x.log.1")
+		s.add("x.log", "d1\n")
+	}, "lost 0", "turned", "1@0:c1", "turned", "1@0:d1")
+	f("truncated", func(s *stage) {
+		s.truncate("x.log")
+		s.add("x.log", "b1 is longer\n")
+	}, "lost 0", "turned", "1@0:b1 is longer")
+	f("copied and truncated", func(s *stage) {
+		s.add("x.log", "\na4\n")
+		s.copy("x.log", "x.log.1")
+		s.truncate("x.log")
+		s.add("x.log", "b1 is longer\n")
+	}, "3@7:a3", "4@10:a4", "lost 0", "turned", "1@0:b1 is longer")
+}
+
+func TestLineEnds(t *testing.T) {
+	f := func(opt Options, play func(s *stage)) {
+		t.Helper()
+		opt.From.Start = true
+		s := newStage(t, opt, "x.log")
+		s.t = t
+		play(s)
+	}
+	f(Options{}, func(s *stage) { // the rest comes within the wait
+		s.add("x.log", "\xef\xbb\xbfone\r\ntw")
+		s.want("1@3:one")
+		s.add("x.log", "o\n")
+		s.want("2@8:two")
+		s.look(2 * time.Second)
+		s.wantNow("idle")
+		s.look(2 * time.Second)
+		s.wantNow()
+	})
+	f(Options{}, func(s *stage) { // and after it
+		s.add("x.log", "tw")
+		s.want()
+		s.look(2 * time.Second)
+		s.wantNow("1@0:tw", "idle")
+		s.add("x.log", "\r\nthree")
+		s.want()
+		s.look(2 * time.Second)
+		s.wantNow("2@4:three", "idle")
+		s.restart(func() { s.add("x.log", "\nfour\n") })
+		s.want("3@10:four")
+	})
+	f(Options{}, func(s *stage) { // bytes that have not arrived
+		s.add("x.log", "one\nt\x00\x00\x00")
+		s.want("1@0:one")
+		w, err := os.OpenFile(s.path("x.log"), os.O_WRONLY, 0)
+		s.must(err)
+		w.WriteAt([]byte("wo\n"), 5)
+		w.Close()
+		s.want("2@4:two")
+	})
+	f(Options{MaxLine: 10}, func(s *stage) {
+		s.add("x.log", "short\nmuch too long a line\nshort again")
+		s.want("1@0:short", "lost 20")
+		s.add("x.log", " and longer")
+		s.want()
+		s.restart(func() { s.add("x.log", "\n\nend\n") })
+		s.want("lost 22", "4@50:", "5@51:end")
+	})
+	f(Options{MaxHeld: 10}, func(s *stage) {
+		s.add("x.log", strings.Repeat("x", 1<<20))
+		s.want()
+		s.add("x.log", "\nend\n")
+		s.want("lost 1048576", "2@1048577:end")
+		if s.f.held != 0 {
+			t.Errorf("%d bytes are counted as held", s.f.held)
+		}
+	})
+}
+
+func TestFrom(t *testing.T) {
+	f := func(from From, timeOf func([]byte) int64, want ...string) {
+		t.Helper()
+		s := newStage(t, Options{From: from, TimeOf: timeOf}, "x.log")
+		s.t = t
+		text := ""
+		for i := range 5000 {
+			text += fmt.Sprintf("%d %s\n", 1_799_995_000+i, strings.Repeat("x", 50))
+		}
+		s.add("x.log", text+"torn")
+		s.must(os.Chtimes(s.path("x.log"), s.clock.now, s.clock.now))
+		s.look(0)
+		if len(want) != len(s.h.log) {
+			s.h.log = s.h.log[:min(len(want), len(s.h.log))]
+		}
+		s.wantNow(want...)
+		s.h.log = nil
+		s.add("x.log", " end\n")
+		s.look(time.Second)
+		if last := s.h.log[len(s.h.log)-1]; !strings.HasSuffix(last, "@310000:torn end") {
+			t.Errorf("the last line is %s", last)
+		}
+	}
+	seconds := func(line []byte) int64 {
+		var n int64
+		fmt.Sscanf(string(line), "%d ", &n)
+		return n * 1e9
+	}
+	x := " " + strings.Repeat("x", 50)
+	f(From{}, nil, "lost 310000")
+	f(From{Start: true}, nil, "1@0:1799995000"+x)
+	f(From{Back: time.Minute}, nil, "1@0:1799995000"+x)
+	f(From{Back: time.Minute}, seconds, "lost 306280", "1@306280:1799999940"+x)
+	f(From{Back: 3600 * time.Second}, seconds, "lost 86800", "1@86800:1799996400"+x)
+	f(From{Back: 24 * time.Hour}, seconds, "1@0:1799995000"+x)
+}
+
+func TestPatterns(t *testing.T) {
+	outside := t.TempDir()
+	os.WriteFile(filepath.Join(outside, "secret.log"), []byte("secret\n"), 0o644)
+	s := newStage(t, Options{From: From{Start: true}}, "**/*.log*")
+	s.want()
+	s.must(os.Mkdir(s.path("d"), 0o755))
+	s.must(os.Symlink(filepath.Join(outside, "secret.log"), s.path("d/link.log")))
+	s.must(os.Symlink(outside, s.path("d/out")))
+	s.add("d/a.log", "a1\n")
+	s.add("d/a.log.1", "a0\n")
+	s.add("d/a.log.2.gz", "\x1f\x8b")
+	s.add("b.log", "b1\n")
+	s.want("b.log 1@0:b1", "a.log 1@0:a1")
+	if len(s.told) != 1 || !strings.Contains(s.told[0], "link.log") {
+		t.Errorf("told %q", s.told)
+	}
+	s.rename("b.log", "c.log")
+	s.add("c.log", "b2\n")
+	s.add("b.log", "n1\n")
+	s.look(time.Second)
+	s.look(time.Second)
+	s.want("b.log 2@3:b2", "b.log turned", "b.log 1@0:n1", "a.log idle")
+	s.restart(func() { s.add("d/new.log", "new\n") })
+	s.want("new.log 1@0:new")
+	s.remove("d/a.log")
+	s.remove("d/new.log")
+	s.look(time.Second)
+	s.h.log = nil
+	s.look(2 * time.Minute)
+	s.look(time.Minute)
+	s.look(time.Minute)
+	if got := strings.Join(s.h.log, "|"); strings.Count(got, "ended") != 2 {
+		t.Errorf("told %s", got)
+	}
+}
+
+func TestTrouble(t *testing.T) {
+	s := newStage(t, Options{From: From{Start: true}}, "x.log")
+	s.want()
+	s.must(os.Mkdir(s.path("x.log"), 0o755))
+	s.want()
+	s.remove("x.log")
+	s.add("x.log", "a1\n")
+	s.want("1@0:a1")
+	s.remove("x.log")
+	s.want()
+	want := "stat x.log: no such file or directory|x.log is a directory; name its files, or a pattern such as x.log/*.log|fine"
+	if got := strings.Join(s.told, "|"); got != want {
+		t.Errorf("told %s\nwant %s", got, want)
+	}
+	for _, p := range []string{"", "[", "a/{b"} {
+		if _, err := New([]string{p}, Options{}); err == nil {
+			t.Errorf("New(%q) is no error", p)
+		}
+	}
+}
+
+func TestSameFileTwice(t *testing.T) {
+	s := newStage(t, Options{From: From{Start: true}}, "x.log", "y.log")
+	s.add("x.log", "a1\n")
+	s.must(os.Symlink("x.log", s.path("y.log")))
+	s.want("x.log 1@0:a1")
+	if len(s.told) != 1 || s.told[0] != "y.log is the same file as x.log, which is followed already" {
+		t.Errorf("told %q", s.told)
+	}
+}
+
+func TestRefusedLine(t *testing.T) {
+	s := newStage(t, Options{From: From{Start: true}}, "x.log")
+	s.add("x.log", "one\ntw")
+	s.want("1@0:one")
+	s.add("x.log", "o\nthree\n")
+	for _, bad := range []string{"two", "three"} {
+		full := errors.New("full")
+		s.h.fail = func(line string) error {
+			if line == bad {
+				return full
+			}
+			return nil
+		}
+		if _, err := s.f.Look(s.h); err != full {
+			t.Errorf("Look gives %v", err)
+		}
+		s.h.fail = nil
+	}
+	s.want("2@4:two", "3@8:three")
+}
+
+// TestManyFiles has fewer files open than it follows.
+func TestManyFiles(t *testing.T) {
+	s := newStage(t, Options{From: From{Start: true}, MaxOpen: 5}, "*.log")
+	for i := range 40 {
+		s.add(fmt.Sprintf("%02d.log", i), "one\n")
+	}
+	s.look(0)
+	if len(s.h.log) != 40 {
+		t.Fatalf("%d lines", len(s.h.log))
+	}
+	s.h.log = nil
+	s.add("03.log", "two\n")
+	s.rename("03.log", "03.log.1")
+	s.add("03.log", "three\n")
+	s.add("30.log", "two\n")
+	s.want("03.log 2@4:two", "30.log 2@4:two", "03.log turned", "03.log 1@0:three")
+	if s.f.open > 7 {
+		t.Errorf("%d files are open", s.f.open)
+	}
+}
+
+func TestStandardInput(t *testing.T) {
+	in := strings.NewReader("one\ntwo\nthree")
+	s := newStage(t, Options{Stdin: in}, "-")
+	s.must(s.f.Run(t.Context(), s.h))
+	s.wantNow("1@0:one", "2@4:two", "3@8:three", "idle")
+}
+
+func TestRun(t *testing.T) {
+	s := newStage(t, Options{From: From{Start: true}}, "x.log")
+	ctx, cancel := context.WithCancel(t.Context())
+	s.clock.wait = func() {
+		switch s.clock.now.Sub(time.Unix(1_800_000_000, 0)) {
+		case 250 * time.Millisecond:
+			s.add("x.log", "one\n")
+		case 500 * time.Millisecond:
+			s.add("x.log", "two\n")
+			cancel()
+		}
+	}
+	s.must(s.f.Run(ctx, s.h))
+	s.wantNow("1@0:one", "2@4:two")
+}
+
+// TestHints follows real notifications.
+func TestHints(t *testing.T) {
+	hints, err := NewHints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	hints.Watch(dir)
+	hints.Watch(filepath.Join(dir, "not there"))
+	os.WriteFile(filepath.Join(dir, "x.log"), []byte("one\n"), 0o644)
+	<-hints.Wake()
+	if err := hints.Close(); err != nil {
+		t.Error(err)
+	}
+}
