@@ -14,6 +14,7 @@ import (
 func (s *Source) lookAtAll() error {
 	for i := 0; i < len(s.chain); i++ {
 		g := s.chain[i]
+		empty, since := len(g.head) == 0, g.modified
 		what, err := g.look()
 		if err != nil {
 			return err
@@ -21,8 +22,30 @@ func (s *Source) lookAtAll() error {
 		if what == truncated && !s.reopened(g) {
 			i += s.truncated(i)
 		}
+		if what == changed && empty && i == len(s.chain)-1 && s.seen {
+			i += s.emptied(i, since)
+		}
 	}
 	return nil
+}
+
+// emptied puts before a file that was empty when it was seen last what a rotation has
+// copied of it since. It returns how many files it put there.
+func (s *Source) emptied(i int, since int64) int {
+	g := s.chain[i]
+	s.chain = s.chain[:i]
+	if i > 0 {
+		s.between(s.chain[i-1], s.chain[i-1].state(), g, nil)
+	} else {
+		s.between(nil, State{Modified: since}, g, nil)
+	}
+	n := len(s.chain) - i
+	if n > 0 {
+		g.fresh = true
+		g.gap = &gap{0, fmt.Sprintf("%s was truncated while it was written; what was written after its copy %s was made is lost", s.Path, s.chain[len(s.chain)-1].name)}
+	}
+	s.chain = append(s.chain, g)
+	return n
 }
 
 // reopened makes sure: a network file system may say of an open file what is no longer

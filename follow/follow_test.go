@@ -485,11 +485,11 @@ func TestFrom(t *testing.T) {
 		t.Helper()
 		s := newStage(t, Options{From: from, TimeOf: timeOf}, "x.log")
 		s.t = t
-		text := ""
+		var text strings.Builder
 		for i := range 5000 {
-			text += fmt.Sprintf("%d %s\n", 1_799_995_000+i, strings.Repeat("x", 50))
+			fmt.Fprintf(&text, "%d %s\n", 1_799_995_000+i, strings.Repeat("x", 50))
 		}
-		s.add("x.log", text+"torn")
+		s.add("x.log", text.String()+"torn")
 		s.must(os.Chtimes(s.path("x.log"), s.clock.now, s.clock.now))
 		s.look(0)
 		if len(want) != len(s.h.log) {
