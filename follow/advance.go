@@ -42,10 +42,22 @@ func (s *Source) emptied(i int, since int64) int {
 	n := len(s.chain) - i
 	if n > 0 {
 		g.fresh = true
-		g.gap = &gap{0, fmt.Sprintf("%s was truncated while it was written; what was written after its copy %s was made is lost", s.Path, s.chain[len(s.chain)-1].name)}
 	}
 	s.chain = append(s.chain, g)
+	if n > 0 {
+		s.betweenCopies(s.chain[i:])
+	}
 	return n
+}
+
+// betweenCopies marks that something may be missing before each file that began when
+// another was copied and truncated.
+func (s *Source) betweenCopies(list []*file) {
+	for _, g := range list {
+		if g.gap == nil {
+			g.gap = &gap{0, fmt.Sprintf("%s was truncated while it was written; what was written after a copy of it was made is lost", s.Path)}
+		}
+	}
 }
 
 // reopened makes sure: a network file system may say of an open file what is no longer
@@ -111,14 +123,16 @@ func (s *Source) truncated(i int) int {
 		s.chain[i].gap, again.gap = again.gap, nil
 	}
 	n := len(s.chain) - i
-	s.chain = append(append(s.chain, again), rest...)
+	s.chain = append(s.chain, again)
+	s.betweenCopies(s.chain[i+min(1, n):])
+	s.chain = append(s.chain, rest...)
 	return n
 }
 
-// copyOf finds a copy of what was truncated. It was made after the last look, or
-// since the file was last written to.
+// copyOf finds a copy of what was truncated. If little is known of that, it must have
+// been written to since.
 func (s *Source) copyOf(st State, g *file) *file {
-	if st.ID.HeadLen == 0 || st.Offset == 0 && st.ID.HeadLen < 8 {
+	if st.ID.HeadLen == 0 {
 		return nil
 	}
 	b, err := s.beside()
@@ -128,14 +142,15 @@ func (s *Source) copyOf(st State, g *file) *file {
 	defer b.root.Close()
 	for i := len(b.found) - 1; i >= 0; i-- {
 		x := b.found[i]
-		if s.knows(x.info) || x.info.ModTime().UnixNano() < st.Modified || os.SameFile(x.info, g.info) {
+		if s.knows(x.info) || os.SameFile(x.info, g.info) {
 			continue
 		}
 		c, err := b.open(x)
 		if err != nil {
 			continue
 		}
-		if c.holds(st) {
+		surely := st.ID.HeadLen == headLen || x.info.ModTime().UnixNano() >= st.Modified
+		if surely && c.holds(st) || c.begins(g) {
 			c.static = true
 			return c
 		}

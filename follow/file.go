@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -233,4 +234,11 @@ func (g *file) copies(st State, head []byte) bool {
 		return true
 	}
 	return len(g.head) > 0 && len(g.head) < headLen && len(g.head) <= len(head) && alike(g.head, head[:len(g.head)])
+}
+
+// begins reports that the file is a short one that holds the beginning of what another
+// held, and more than was read of that.
+func (g *file) begins(o *file) bool {
+	n := len(g.head)
+	return n < headLen && int64(n) > o.start && n <= len(o.head) && bytes.Equal(g.head, o.head[:n])
 }

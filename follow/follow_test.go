@@ -275,7 +275,7 @@ func TestRotations(t *testing.T) {
 		s.copy("x.log", "x.log.1")
 		s.truncate("x.log")
 		s.add("x.log", "c1\n")
-		s.want("3@6:a3", "turned", "1@0:b1", "lost 0", "turned", "1@0:c1")
+		s.want("3@6:a3", "lost 0", "turned", "1@0:b1", "lost 0", "turned", "1@0:c1")
 	})
 	f("copied before the last look", func(s *stage) {
 		s.copy("x.log", "x.log.1")

@@ -50,11 +50,13 @@ func (s *Source) look(h Handler) (busy bool, err error) {
 	if s.stream != nil {
 		return s.readStream(h)
 	}
-	problem := s.refresh()
-	s.asked = true
-	if err := s.lookAtAll(); err != nil {
-		problem = s.failed(err)
+	problem := s.lookAtAll()
+	if problem != nil {
+		problem = s.failed(problem)
+	} else {
+		problem = s.refresh()
 	}
+	s.asked = true
 	busy, err = s.advance(h)
 	var re *readError
 	if errors.As(err, &re) {
@@ -242,7 +244,7 @@ func (s *Source) between(before *file, st State, live *file, head []byte) bool {
 	}
 	defer b.root.Close()
 	list, at := b.after(before, st)
-	for _, x := range list {
+	for _, x := range s.until(live, b, list) {
 		prior := at
 		at = x
 		if s.knows(x.info) {
@@ -252,7 +254,11 @@ func (s *Source) between(before *file, st State, live *file, head []byte) bool {
 		if err != nil {
 			continue
 		}
-		if s.repeats(g, live) || g.copies(st, head) {
+		if live != nil && g.copies(live.state(), nil) {
+			g.close()
+			break // it is what live is, packed; the others came later
+		}
+		if s.repeats(g) || g.copies(st, head) {
 			g.close()
 			continue
 		}
@@ -272,16 +278,31 @@ func (s *Source) between(before *file, st State, live *file, head []byte) bool {
 	return true
 }
 
+// until takes off the list what was written after live, which may itself have been
+// renamed or deleted meanwhile.
+func (s *Source) until(live *file, b *beside, list []*found) []*found {
+	if live == nil {
+		return list
+	}
+	if i := slices.IndexFunc(list, func(x *found) bool { return os.SameFile(x.info, live.info) }); i >= 0 {
+		return list[:i]
+	}
+	if slices.ContainsFunc(b.found, func(x *found) bool { return os.SameFile(x.info, live.info) }) {
+		return nil
+	}
+	if info, err := s.stat(); err == nil && os.SameFile(info, live.info) {
+		return list
+	}
+	return slices.DeleteFunc(list, func(x *found) bool { return x.info.ModTime().UnixNano() > live.modified })
+}
+
 // knows reports whether a file is in the chain already.
 func (s *Source) knows(info fs.FileInfo) bool {
 	return slices.ContainsFunc(s.chain, func(g *file) bool { return os.SameFile(g.info, info) }) || s.late != nil && os.SameFile(s.late.info, info)
 }
 
 // repeats reports whether a file holds what was read already, or what is in the chain.
-func (s *Source) repeats(g, live *file) bool {
-	if live != nil && os.SameFile(live.info, g.info) {
-		return true
-	}
+func (s *Source) repeats(g *file) bool {
 	for _, p := range s.past {
 		if g.copies(p, nil) {
 			return true
@@ -346,6 +367,9 @@ func (s *Source) resume(live *file) error {
 		}
 	}
 	whole := s.between(g, st, live, nil)
+	if live != nil && st.ID.sameInode(live.identity()) {
+		s.betweenCopies(s.chain[min(1, len(s.chain)):])
+	}
 	if g == nil && len(s.chain) > 0 { // the gap comes before all of them
 		s.chain[0].gap, live.gap = live.gap, nil
 	}
