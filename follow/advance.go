@@ -321,6 +321,12 @@ func (s *Source) State() State {
 		st = *s.last
 	case len(s.chain) > 0:
 		st = s.chain[0].state()
+		for _, g := range s.chain[1:] {
+			if g.gap != nil {
+				st.Lost += g.gap.bytes
+				st.Why = g.gap.why
+			}
+		}
 	case len(s.past) > 0:
 		st = s.past[len(s.past)-1]
 	}

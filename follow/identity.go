@@ -26,6 +26,8 @@ type State struct {
 	TailLen  int64
 	Modified int64  // when the file was last written to, as far as seen; Unix nanoseconds
 	Target   string // where Path led, if it is a symbolic link
+	Lost     int64  // known to be missing between this file and what comes after it
+	Why      string // "" = nothing is known to be missing there
 }
 
 const (
@@ -47,16 +49,16 @@ func (id Identity) sameInode(o Identity) bool {
 // keeps reports whether the content holds what the state says was there: its head, and
 // what was read last. It needs no more of r than these bytes.
 func (st State) keeps(r io.ReaderAt) bool {
-	b := make([]byte, max(st.ID.HeadLen, st.TailLen))
+	if st.ID.HeadLen < 0 || st.ID.HeadLen > headLen || st.Offset < 0 || st.N < 0 || st.TailLen < 0 || st.TailLen > min(tailLen, st.Offset) {
+		return false
+	}
+	var b [headLen]byte
 	same := func(n, at int64, want uint64) bool {
 		if n == 0 {
 			return true
 		}
 		k, _ := r.ReadAt(b[:n], at)
 		return int64(k) == n && hashOf(b[:n]) == want
-	}
-	if st.ID.HeadLen < 0 || st.ID.HeadLen > headLen || st.TailLen < 0 || st.TailLen > min(tailLen, st.Offset) {
-		return false
 	}
 	if !same(st.ID.HeadLen, 0, st.ID.Head) || !same(st.TailLen, st.Offset-st.TailLen, st.Tail) {
 		return false

@@ -370,8 +370,17 @@ func (s *Source) resume(live *file) error {
 	if live != nil && st.ID.sameInode(live.identity()) {
 		s.betweenCopies(s.chain[min(1, len(s.chain)):])
 	}
-	if g == nil && len(s.chain) > 0 { // the gap comes before all of them
+	if g == nil && len(s.chain) > 0 && live != nil { // the gap comes before all of them
 		s.chain[0].gap, live.gap = live.gap, nil
+	}
+	if st.Why != "" { // where exactly is not known
+		bytes := st.Lost
+		for _, c := range append(slices.Clone(s.chain), live) {
+			if c != nil && c != g && c.gap == nil {
+				c.gap = &gap{bytes, st.Why}
+				bytes = 0
+			}
+		}
 	}
 	if live != nil {
 		if whole && len(s.chain) < maxChain {

@@ -28,12 +28,12 @@ type writer struct {
 	lines []mark
 	gone  []int // lines that truncation destroyed, or may have, in order
 	seen  int   // the last line that was read, or lies where nothing destroys it
-	spare int   // distinguishes names
 	turn  int   // rotations so far
-	kinds [8]int
+	kinds [7]int
 	fresh bool   // no look has seen anything in the file that is written now
 	look  func() // one look
 	story []string
+	dead  [2]int // lines behind the first, up to the second, lie in a file that was deleted
 }
 
 // tell keeps what happened last, for a failure.
@@ -144,6 +144,7 @@ func (w *writer) rotate(look func()) {
 		w.must(os.Remove(w.path()))
 		w.write()
 		w.finish()
+		w.dead = [2]int{w.seen, w.line}
 		w.open()
 		w.seen = w.line // the Follower holds it open
 	case 4: // truncated: what came since the last look is gone
@@ -310,6 +311,9 @@ func TestTorture(t *testing.T) {
 				states := fol.States()
 				w.tell(" restarted with %+v", states)
 				fol.Close()
+				for n := max(e.last, w.dead[0]) + 1; n <= w.dead[1]; n++ {
+					w.gone = append(w.gone, n)
+				}
 				opt.States = states
 				w.write()
 				if settledBefore == w.line && w.r.IntN(2) == 0 {
