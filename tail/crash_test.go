@@ -172,7 +172,7 @@ func crash(t *testing.T, kills int, seed uint64) (*receiver, []string) {
 	if !p.out.Scan() {
 		t.Fatalf("the watch did not begin: %s", p.err)
 	}
-	killed, written, rotated := 0, 0, 0
+	killed, written, rotated, since := 0, 0, 0, 0
 	for written < len(lines) || killed < kills {
 		n := min(len(lines)-written, rng.IntN(2+2*len(lines)/max(kills, 40)))
 		if n > 0 {
@@ -185,12 +185,13 @@ func crash(t *testing.T, kills int, seed uint64) (*receiver, []string) {
 			}
 			p.kill()
 			killed++
-			if written < len(lines) && rng.IntN(4) == 0 { // rotated while nobody watches
+			if fresh := written - since; fresh > 0 && written < len(lines) && rng.IntN(4) == 0 { // rotated while nobody watches
 				f.Close()
 				for n := rotated; n > 0; n-- {
 					os.Rename(fmt.Sprintf("%s.%d", path, n), fmt.Sprintf("%s.%d", path, n+1))
 				}
 				rotated++
+				since = written
 				os.Rename(path, path+".1")
 				if f, err = os.Create(path); err != nil {
 					t.Fatal(err)

@@ -150,6 +150,10 @@ func (t *Tail) Run(ctx context.Context) error {
 func (t *Tail) loop(ctx context.Context) error {
 	for first := true; ctx.Err() == nil; first = false {
 		busy, err := t.follower.Look(t)
+		t.graph.Live.Busy(busy)
+		if err == nil {
+			err = t.drain()
+		}
 		if err == nil && !busy && !t.heard.IsZero() {
 			t.graph.Live.Pass(t.opt.Clock.Now().Sub(t.heard))
 			err = t.drain()
