@@ -37,15 +37,12 @@ type Waker interface {
 // minGap lies between two looks that were not busy, however often one is woken.
 const minGap = 20 * time.Millisecond
 
-<<<<<<< HEAD
 // System is the clock of the machine.
 func System() Clock { return systemClock{} }
 
 // Wait lets the time between two looks pass, or less if a hint comes.
 func (f *Follower) Wait(ctx context.Context) { f.wait(ctx, f.opt.Poll) }
 
-=======
->>>>>>> fb1b8ea47b043be247fbfac95f82444b027f06bd
 // wait lets d pass, or less if a hint comes.
 func (f *Follower) wait(ctx context.Context, d time.Duration) {
 	if f.opt.Wake == nil && len(f.streams) == 0 {

@@ -442,7 +442,6 @@ func (s *Source) openTarget(st State) *file {
 	g.close()
 	return nil
 }
-<<<<<<< HEAD
 
 // Modified is when the file that is read was last written to, as far as seen, in
 // Unix nanoseconds; 0 = not known.
@@ -452,5 +451,3 @@ func (s *Source) Modified() int64 {
 	}
 	return s.chain[0].modified
 }
-=======
->>>>>>> fb1b8ea47b043be247fbfac95f82444b027f06bd

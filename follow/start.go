@@ -14,7 +14,6 @@ type From struct {
 	Back  time.Duration // at what was written so long ago, by the times of the lines, or else by when it was last written to
 }
 
-<<<<<<< HEAD
 // ParseFrom reads "now", "start", or a duration back such as "15m".
 func ParseFrom(text string) (From, error) {
 	switch text {
@@ -30,8 +29,6 @@ func ParseFrom(text string) (From, error) {
 	return From{Back: d}, nil
 }
 
-=======
->>>>>>> fb1b8ea47b043be247fbfac95f82444b027f06bd
 // begin sets where the reading of the first file of a source begins.
 func (s *Source) begin(g *file) {
 	opt := &s.follower.opt
