@@ -125,6 +125,29 @@ func (c *conn) gap(at spot, dir event.Dir, why string, loss event.Loss) {
 	}
 }
 
+// strange tells of bytes of half i that are missing before anything of the
+// connection was read. It may never be, so that no exchange can tell of them; at an
+// address that is known to serve, whole requests of any party may be among them.
+func (c *conn) strange(i int, at spot, loss event.Loss, why string) {
+	ends := [...]endpoint{c.key.a, c.key.b}
+	for k, e := range ends {
+		if c.client == k || !c.a.isServer(e) {
+			continue
+		}
+		dir := event.ToServer
+		if i == k {
+			dir = event.ToClient
+		}
+		c.a.out.drain() // so that the domains are known
+		for _, d := range c.a.out.domains {
+			if d.Server == c.a.serverName(e, false) || d.Server == c.a.serverName(e, true) {
+				c.a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Loss: loss,
+					Note: why + ", on a connection of which nothing was read"})
+			}
+		}
+	}
+}
+
 // unreadable ends the reading of a connection whose content is closed to us. i is
 // the half that showed it.
 func (c *conn) unreadable(note string, i int, first []byte, at spot) {
