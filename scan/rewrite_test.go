@@ -12,6 +12,7 @@ import (
 	"github.com/isodetect/isodetect/parsers/pcap/pcaptest"
 	"github.com/isodetect/isodetect/scan"
 	"github.com/isodetect/isodetect/signals"
+	"github.com/isodetect/isodetect/verdict"
 )
 
 // A capture can be written in many ways. Recorded traffic is written in each, and
@@ -255,4 +256,38 @@ func (c *capture) spare(f *signals.Finding, readable bool) []bool {
 		}
 	}
 	return free
+}
+
+// One capture that holds both sides of a proxy shows what two captures show, in two domains.
+func TestBothSidesOfAProxyAreTwoDomains(t *testing.T) {
+	tried := 0
+	for _, in := range inputs(t, 400<<10, ".pcap") {
+		other := filepath.Join(filepath.Dir(in.path), "capture_upstream.pcap")
+		if _, err := os.Stat(other); err != nil || in.path == other {
+			continue
+		}
+		front, back := readCapture(t, in.path).written(), readCapture(t, other).written()
+		f := pcaptest.File{Link: pcaptest.SLL2}
+		both := slices.Concat(front, back)
+		slices.SortStableFunc(both, func(a, b pcaptest.Packet) int { return int(a.NS - b.NS) })
+		read := func(p []pcaptest.Packet) *verdict.Result {
+			return run(t, in.options(scan.Options{Paths: []string{"-"}, Stdin: bytes.NewReader(f.Encode(p))}))
+		}
+		one, a, b := read(both), read(front), read(back)
+		if len(one.Domains) != len(a.Domains)+len(b.Domains) || len(one.Domains) < 2 {
+			t.Errorf("%s: %d domains, apart %d and %d", in.path, len(one.Domains), len(a.Domains), len(b.Domains))
+		}
+		for _, side := range []*verdict.Result{a, b} {
+			if lost := lostOf(side, one); lost != "" {
+				t.Errorf("%s: both sides in one capture: lost %s", in.path, lost)
+			}
+		}
+		if len(one.Findings) != len(a.Findings)+len(b.Findings) {
+			t.Errorf("%s: %d findings, apart %d and %d", in.path, len(one.Findings), len(a.Findings), len(b.Findings))
+		}
+		tried++
+	}
+	if tried == 0 {
+		t.Error("no recording of both sides of a proxy was tried")
+	}
 }

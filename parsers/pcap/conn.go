@@ -49,6 +49,8 @@ type conn struct {
 	domains []event.Domain // that its exchanges belong to beside domain
 	dark    bool           // it is closed to us, and what it carries may be HTTP
 
+	born int64 // which connection of the recording it is
+
 	unsure int // packets that count as used if this turns out to be HTTP
 	early  int // bytes that were missing before that
 }
