@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/isodetect/isodetect/bench/traffic"
-	"github.com/isodetect/isodetect/parsers/pcap"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -34,17 +33,8 @@ func BenchmarkReadCapture(b *testing.B) {
 	b.SetBytes(int64(input.Len()))
 	b.ReportAllocs()
 	for b.Loop() {
-		in := &source.Input{Path: "bench", Opener: kept(input.Bytes())}
-		r, err := pcap.Format.Open([]*source.Input{in}, source.Options{})
-		if err != nil {
-			b.Fatalf("cannot open: %s", err)
+		if n, err := readEvents("bench", kept(input.Bytes())); err != nil || n == 0 {
+			b.Fatalf("%d events were read: %v", n, err)
 		}
-		for err == nil {
-			_, err = r.Next()
-		}
-		if !errors.Is(err, io.EOF) {
-			b.Fatalf("cannot read: %s", err)
-		}
-		r.Close()
 	}
 }
