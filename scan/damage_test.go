@@ -173,22 +173,24 @@ func chances(what string, seed int) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(seed), uint64(crc32.ChecksumIEEE([]byte(what)))))
 }
 
-// worse returns findings about sessions that neither the recording names nor the
-// whole capture shows.
+// worse returns findings about victims that neither the recording names nor the
+// whole capture shows. Who did it may be in a hole, and another be taken for the one.
 func worse(whole, res *verdict.Result, want expectation) (bad []string) {
 	for _, f := range res.Findings {
 		incidents := want.Sessions[f.Signal.Name]
 		if f.Strength < signals.Probable || f.Rejected != "" || len(incidents) == 0 {
 			continue
 		}
-		if slices.ContainsFunc(f.Parties, func(p signals.Party) bool { return p.Session == "" }) {
-			continue // a hole may hide who it was
-		}
-		if slices.ContainsFunc(whole.Findings, func(g signals.Finding) bool { return g.Signal == f.Signal && samePeople(&g, &f) }) {
-			continue
-		}
-		if !slices.ContainsFunc(incidents, func(parties []string) bool { return namesParties(&f, parties) }) {
-			bad = append(bad, fmt.Sprintf("%s names %s", f.Signal.Name, partiesOf(&f)))
+		for _, p := range f.Parties {
+			if p.Role != signals.Victim || p.Session == "" {
+				continue
+			}
+			known := slices.ContainsFunc(whole.Findings, func(g signals.Finding) bool {
+				return g.Signal == f.Signal && slices.ContainsFunc(g.Parties, func(q signals.Party) bool { return q.Session == p.Session })
+			})
+			if !known && !slices.ContainsFunc(incidents, func(parties []string) bool { return slices.Contains(parties, p.Session) }) {
+				bad = append(bad, fmt.Sprintf("%s names %s", f.Signal.Name, partiesOf(&f)))
+			}
 		}
 	}
 	return bad
@@ -208,13 +210,6 @@ func lostOf(whole, res *verdict.Result) string {
 func shows(res *verdict.Result, f *signals.Finding) bool {
 	return slices.ContainsFunc(res.Findings, func(g signals.Finding) bool {
 		return g.Signal == f.Signal && g.Variant == f.Variant && g.Strength >= signals.Probable && sessionsOf(&g) == sessionsOf(f)
-	})
-}
-
-// samePeople reports whether two findings are about the same sessions.
-func samePeople(a, b *signals.Finding) bool {
-	return !slices.ContainsFunc(b.Parties, func(p signals.Party) bool {
-		return !slices.ContainsFunc(a.Parties, func(q signals.Party) bool { return p.Session == q.Session })
 	})
 }
 
