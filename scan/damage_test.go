@@ -6,10 +6,9 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math/rand/v2"
-	"runtime"
+	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/isodetect/isodetect/scan"
@@ -155,16 +154,13 @@ func TestDamagedCaptureRaisesNoFalseAlarm(t *testing.T) {
 // eachCapture calls f for every recorded capture, several at a time.
 func eachCapture(t *testing.T, f func(*testing.T, input)) {
 	t.Helper()
-	free := make(chan struct{}, runtime.GOMAXPROCS(0))
-	var all sync.WaitGroup
 	for _, in := range inputs(t, 400<<10, ".pcap") {
-		free <- struct{}{}
-		all.Go(func() {
-			defer func() { <-free }()
+		name := filepath.Join(filepath.Base(filepath.Dir(in.path)), filepath.Base(in.path))
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			f(t, in)
 		})
 	}
-	all.Wait()
 }
 
 // chances are the random numbers of one damage. Every one has its own, so that
