@@ -3,8 +3,9 @@
 FUZZTIME ?= 20s
 BENCHSIZE ?= 20M
 MUTANTTIME ?= 8m
+DAMAGE ?= 60
 
-.PHONY: build image test e2e bench fuzz mutants
+.PHONY: build image test e2e bench fuzz mutants damage
 
 build: ## static binary bin/isodetect
 	CGO_ENABLED=0 go build -trimpath -o bin/isodetect ./cmd/isodetect
@@ -31,3 +32,6 @@ fuzz: ## every fuzz target for FUZZTIME
 
 mutants: ## conditions of the rules that no test would miss, a sample of MUTANTTIME
 	go run ./rules/mutants -time $(MUTANTTIME)
+
+damage: ## recorded captures with losses, cuts and disorder, DAMAGE times each by other chances: no false alarm, nothing lost without cause
+	go test ./scan -run 'Damaged|HowACapture|SurviveLoss' -timeout 60m -damage $(DAMAGE)

@@ -38,6 +38,10 @@ func markdown(rows []row, allocs, command string) string {
 		}
 		put("| %s | %s | %s | %s | %.0f MB | %s | %.1f |\n", r.format, version(r.rival.name), r.rival.does, seconds(r.other.cpu), float64(r.other.rss)/1e6,
 			seconds(r.small.cpu), r.other.cpu.Seconds()/r.small.cpu.Seconds())
+		if r.reading.cpu > 0 {
+			put("| %s, read into events and no further | the same | the same | %s | %.0f MB | %s | %.1f |\n", r.format, seconds(r.other.cpu), float64(r.other.rss)/1e6,
+				seconds(r.reading.cpu), r.other.cpu.Seconds()/r.reading.cpu.Seconds())
+		}
 	}
 	put("\n## Text beside wc -l\n\n`wc -l` counts the lines of a file that the system holds in memory, and does nothing else: the least that reading it can take. Wall time on the larger input, in turn.\n\n")
 	put("| input | size | wc -l | isodetect | factor |\n|---|---:|---:|---:|---:|\n")

@@ -39,6 +39,7 @@ type row struct {
 	small, large figure
 	rival        rival
 	other        figure // zero: the tool is not installed
+	reading      figure // of the smaller input, without what is made of it; captures only
 }
 
 func measureAll(args []string) error {
@@ -94,7 +95,7 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 	if r.rival.does == "" {
 		beside = large // it is so quick that the smaller one would measure its start
 	}
-	var a, b, c []run1
+	var a, b, c, alone []run1
 	for range runs {
 		for _, step := range []struct {
 			to   *[]run1
@@ -105,6 +106,17 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 				return r, err
 			}
 			*step.to = append(*step.to, p)
+		}
+		if f.Name == "pcap" {
+			self, err := os.Executable()
+			if err != nil {
+				return r, fmt.Errorf("cannot find this program: %w", err)
+			}
+			p, err := process(false, self, "read", small)
+			if err != nil {
+				return r, err
+			}
+			alone = append(alone, p)
 		}
 		if missing != nil {
 			continue
@@ -117,6 +129,9 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 	}
 	r.small, r.large = median(a), median(b)
 	r.small.bytes, r.large.bytes = sizeOf(small), sizeOf(large)
+	if len(alone) > 0 {
+		r.reading = median(alone)
+	}
 	if len(c) > 0 {
 		r.other = median(c)
 		r.other.bytes = sizeOf(beside)

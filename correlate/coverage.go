@@ -109,6 +109,9 @@ func (d *Domain) cut(ev *event.Event, x *Exchange, conn *Conn) {
 		switch {
 		case conn != nil:
 			conn.Hole[dir] = max(conn.Hole[dir], at)
+			if dir == event.ToServer && (d.Mixing || len(conn.Sessions) != 1) {
+				d.Hole[dir] = max(d.Hole[dir], at) // a request of anybody may be in it
+			}
 		case x != nil:
 			x.lose(dir, at)
 		default:

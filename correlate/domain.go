@@ -62,6 +62,7 @@ type Domain struct {
 	Overlap    bool // two parties were live, or had requests in flight, at one moment
 	OverlapWhy string
 	Hole       [3]int64 // loss that may concern any party
+	Mixing     bool     // a connection carried requests of more than one session
 	Gaps       int
 	LossFlags  event.Loss // of all its exchanges, together
 	BodiesLost int        // exchanges whose response or request body was not recorded

@@ -124,13 +124,13 @@ func (p *Party) Complete(dir event.Dir, since int64) bool {
 // Whole reports whether an argument from absence about what the party sent may
 // be made: born in view, and nothing lost since.
 func (p *Party) Whole() bool {
-	return p.Born && p.Complete(event.ToServer, p.BornAt.From)
+	return p.WhyNotWhole() == ""
 }
 
 // WhyNotWhole names what stands against an argument from absence.
 func (p *Party) WhyNotWhole() string {
 	switch {
-	case !p.Born:
+	case !p.Born, p.InitOrder == 0: // of HTTP+SSE, the announcement alone is not enough
 		return "its initialize is not in view, so what it asked for before is unknown"
 	case !p.Complete(event.ToServer, p.BornAt.From):
 		return "part of what it sent is missing from the input"

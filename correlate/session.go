@@ -25,6 +25,7 @@ func (s *State) belong(x *Exchange, p *Party) {
 	}
 	if p.IsSession() && x.Conn != nil {
 		x.Conn.carry(p)
+		d.Mixing = d.Mixing || len(x.Conn.Sessions) > 1
 	}
 	if x.Conn != nil && !slices.Contains(p.Conns, x.Conn) {
 		if len(p.Conns) >= maxConns {

@@ -98,21 +98,22 @@ func Tokens(s string, f func(tok string) bool) {
 	}
 }
 
-func divides(c byte) bool {
-	switch c {
-	case ' ', '\t', '\n', '\r', '"', '\'', '`', '(', ')', '[', ']', '{', '}', '<', '>', ',', ';', '|', '=', 0:
-		return true
-	}
-	return false
+// What a byte does to a token.
+const (
+	dividing  = 1
+	sentences = 2
+)
+
+var classes = [256]uint8{
+	' ': dividing, '\t': dividing, '\n': dividing, '\r': dividing, '"': dividing, '\'': dividing, '`': dividing,
+	'(': dividing, ')': dividing, '[': dividing, ']': dividing, '{': dividing, '}': dividing, '<': dividing, '>': dividing,
+	',': dividing, ';': dividing, '|': dividing, '=': dividing, 0: dividing,
+	'.': sentences, ':': sentences, '!': sentences, '?': sentences, '*': sentences,
 }
 
-func punctuation(c byte) bool {
-	switch c {
-	case '.', ':', '!', '?', '*':
-		return true
-	}
-	return false
-}
+func divides(c byte) bool { return classes[c] == dividing }
+
+func punctuation(c byte) bool { return classes[c] == sentences }
 
 const (
 	offset64 = 14695981039346656037

@@ -36,6 +36,7 @@ type Message struct {
 	Error  []byte // raw JSON of `error`
 
 	Duplicate string // a key that stood twice (the last one counts, as for Python and JavaScript servers)
+	Version   bool   // it has a key "jsonrpc"
 	BadID     bool   // the id was an object, array or boolean: its type or value is lost
 }
 
@@ -50,7 +51,7 @@ const MaxDepth = 512
 // result or error, and another error for text that is no JSON object.
 func ParseMessage(raw []byte, m *Message) error {
 	*m = Message{}
-	var hasID, rpc bool
+	var hasID bool
 	var seen uint8
 	note := func(bit uint8, key string) {
 		if seen&bit != 0 {
@@ -62,7 +63,7 @@ func ParseMessage(raw []byte, m *Message) error {
 		switch string(key) {
 		case "jsonrpc":
 			note(1, "jsonrpc")
-			rpc = true
+			m.Version = true
 		case "id":
 			note(2, "id")
 			hasID, m.BadID = true, false
@@ -111,7 +112,7 @@ func ParseMessage(raw []byte, m *Message) error {
 		m.Kind = KindNotification
 	case m.Error != nil:
 		m.Kind = KindError
-	case m.Result != nil && (rpc || hasID):
+	case m.Result != nil && (m.Version || hasID):
 		m.Kind = KindResult
 	default:
 		return ErrNotRPC

@@ -48,9 +48,10 @@ type Input struct {
 	Malformed int64     `json:"malformed"`
 	Events    int64     `json:"events"`
 	Gaps      int64     `json:"gaps"`
-	Repeated  int64     `json:"repeated,omitempty"`   // of ignored: stood at the end of the file before, in a rotated log
-	BackSteps int64     `json:"back_steps,omitempty"` // stamps earlier than the one before, clamped
-	First     string    `json:"first_seen,omitempty"` // RFC 3339
+	Repeated  int64     `json:"repeated,omitempty"`    // of ignored: stood at the end of the file before, in a rotated log; packets that a capture holds twice
+	Conns     int64     `json:"connections,omitempty"` // TCP connections of a capture
+	BackSteps int64     `json:"back_steps,omitempty"`  // stamps earlier than the one before, clamped
+	First     string    `json:"first_seen,omitempty"`  // RFC 3339
 	Last      string    `json:"last_seen,omitempty"`
 	Notes     []string  `json:"notes"`
 	Problems  []Problem `json:"problems,omitempty"`

@@ -130,14 +130,14 @@ func (p *page) input(in *Input) {
 	p.para("  ", escape(in.Path)+"  ·  "+escape(kind), lipgloss.Style{})
 	var parts []string
 	if in.Records > 0 {
-		parts = append(parts, records(in.Records))
+		parts = append(parts, records(in))
 	}
 	for _, c := range []struct {
 		n         int64
 		one, many string
 	}{
 		{in.Used, "used", "used"}, {in.Ignored - in.Repeated, "without MCP", "without MCP"}, {in.Repeated, "read before", "read before"}, {in.Malformed, "malformed", "malformed"},
-		{in.Gaps, "gap", "gaps"}, {in.BackSteps, "step back in time", "steps back in time"},
+		{in.Conns, "connection", "connections"}, {in.Gaps, "gap", "gaps"}, {in.BackSteps, "step back in time", "steps back in time"},
 	} {
 		switch {
 		case c.n == 1:
@@ -166,11 +166,15 @@ func (p *page) input(in *Input) {
 	}
 }
 
-func records(n int64) string {
-	if n == 1 {
-		return "1 record"
+func records(in *Input) string {
+	one := "record"
+	if in.Format == "pcap" {
+		one = "packet"
 	}
-	return grouped(n) + " records"
+	if in.Records == 1 {
+		return "1 " + one
+	}
+	return grouped(in.Records) + " " + one + "s"
 }
 
 // maxProblemLines is how many malformed records of an input the text names.

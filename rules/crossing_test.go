@@ -160,8 +160,8 @@ func TestDelivered(t *testing.T) {
 	f := func(name, want string, change func(a, b *correlate.Party, m *correlate.Moment)) {
 		t.Helper()
 		d, a, b := domain()
-		for _, p := range []*correlate.Party{a, b} {
-			p.Born, p.BornAt = true, at(1)
+		for i, p := range []*correlate.Party{a, b} {
+			p.Born, p.BornAt, p.InitOrder = true, at(1), i+1
 		}
 		r := &correlate.Request{Seq: 1, Dir: event.ToServer, ID: mcp.NewID([]byte("7")), Method: mcp.ToolsCall, Party: a, Sent: ref(10)}
 		d.Index.Entries = map[correlate.Key][]*correlate.Request{correlate.IDKey(correlate.ByID, r.ID): {r}}

@@ -63,7 +63,7 @@ func (b *Builder) ReadMessage(e *event.Event, raw []byte) error {
 // plausible keeps other JSON with a key "method", "result" or "error" out:
 // without "jsonrpc" only what is MCP by its method, or answers an id, counts.
 func plausible(m *mcp.Message, raw []byte) bool {
-	if bytes.Contains(raw, []byte(`"jsonrpc"`)) {
+	if m.Version || bytes.Contains(raw, []byte(`"jsonrpc"`)) {
 		return true
 	}
 	switch m.Kind {

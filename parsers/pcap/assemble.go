@@ -50,6 +50,8 @@ type assembler struct {
 	rooms      [][]byte        // for unfinished records
 	block      fieldBlock
 	servers    map[serverKey]string
+	created    int64 // connections so far
+	twins      twins
 	dark       map[darkKey]*darkCount
 	darkOrder  []darkKey
 	spare      []*pending
@@ -115,7 +117,9 @@ func (a *assembler) packet(s *segment) {
 }
 
 func (a *assembler) create(key connKey, n int) *conn {
-	c := &conn{a: a, key: key, n: n, client: -1}
+	a.created++
+	c := &conn{a: a, key: key, n: n, client: -1, born: a.created}
+	a.input(a.last.at.Source).Stats.Conns++
 	a.conns[key] = c
 	a.rest.push(c)
 	return c
@@ -204,6 +208,7 @@ func (a *assembler) expireLate() {
 
 // endOfInput tells what was counted up to now.
 func (a *assembler) endOfInput() {
+	a.noteTwins()
 	for _, key := range a.darkOrder {
 		if d := a.dark[key]; d.n > 0 {
 			a.out.own(event.Event{Kind: event.Unreadable, Time: d.last.time(), At: d.last.at,

@@ -49,6 +49,8 @@ type conn struct {
 	domains []event.Domain // that its exchanges belong to beside domain
 	dark    bool           // it is closed to us, and what it carries may be HTTP
 
+	born int64 // which connection of the recording it is
+
 	unsure int // packets that count as used if this turns out to be HTTP
 	early  int // bytes that were missing before that
 }
@@ -121,6 +123,29 @@ func (c *conn) gap(at spot, dir event.Dir, why string, loss event.Loss) {
 		if d != c.domain && d.Server == c.server {
 			ev.Domain = d
 			c.a.out.own(ev)
+		}
+	}
+}
+
+// strange tells of bytes of half i that are missing before anything of the
+// connection was read. It may never be, so that no exchange can tell of them; at an
+// address that is known to serve, whole requests of any party may be among them.
+func (c *conn) strange(i int, at spot, loss event.Loss, why string) {
+	ends := [...]endpoint{c.key.a, c.key.b}
+	for k, e := range ends {
+		if c.client == k || !c.a.isServer(e) {
+			continue
+		}
+		dir := event.ToServer
+		if i == k {
+			dir = event.ToClient
+		}
+		c.a.out.drain() // so that the domains are known
+		for _, d := range c.a.out.domains {
+			if d.Server == c.a.serverName(e, false) || d.Server == c.a.serverName(e, true) {
+				c.a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Loss: loss,
+					Note: why + ", on a connection of which nothing was read"})
+			}
 		}
 	}
 }

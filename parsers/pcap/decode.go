@@ -54,8 +54,8 @@ const (
 	isTCP      fate = iota
 	isOther         // nothing that carries HTTP
 	isBroken        // a header is cut or impossible
-	isFragment      // an IP fragment
-	isTunnel        // GRE, VXLAN, IP in IP
+	isFragment      // an IP fragment whose others have not come yet
+	isTunnel        // a tunnel in a tunnel in a tunnel: deeper than is looked into
 	isQUIC          // a QUIC long header; src and dst are set
 	isLink          // a link type that is not decoded
 )
@@ -75,79 +75,88 @@ const (
 )
 
 const (
-	etherIPv4  = 0x0800
-	etherIPv6  = 0x86dd
-	etherPPPoE = 0x8864
-	etherMPLS  = 0x8847
+	etherIPv4   = 0x0800
+	etherIPv6   = 0x86dd
+	etherPPPoE  = 0x8864
+	etherMPLS   = 0x8847
+	etherMPLSUp = 0x8848 // from upstream assigned labels (RFC 5332)
+	etherBridge = 0x6558 // a whole Ethernet frame
 )
 
+// decoder finds the TCP segment in a frame, through the tunnels around it.
+type decoder struct {
+	fragments fragments
+	now       int64 // time of the frame
+	depth     int   // tunnels that were opened on the way
+}
+
+// maxTunnels bounds how deep tunnels are looked into.
+const maxTunnels = 8
+
 // decode fills s from one frame.
-func decode(fr *frame, s *segment) fate {
+func (d *decoder) decode(fr *frame, s *segment) fate {
 	b := fr.data
 	cutOff := fr.wire - len(b)
+	d.now, d.depth = fr.ns, 0
 	switch fr.link {
 	case linkEthernet:
-		if len(b) < 14 {
-			return isBroken
-		}
-		return decodeEther(binary.BigEndian.Uint16(b[12:]), b[14:], cutOff, s)
+		return d.decodeFrame(b, cutOff, s)
 	case linkSLL:
 		if len(b) < 16 {
 			return isBroken
 		}
-		return decodeEther(binary.BigEndian.Uint16(b[14:]), b[16:], cutOff, s)
+		return d.decodeEther(binary.BigEndian.Uint16(b[14:]), b[16:], cutOff, s)
 	case linkSLL2:
 		if len(b) < 20 {
 			return isBroken
 		}
-		return decodeEther(binary.BigEndian.Uint16(b), b[20:], cutOff, s)
+		return d.decodeEther(binary.BigEndian.Uint16(b), b[20:], cutOff, s)
 	case linkNull, linkLoop:
 		if len(b) < 4 {
 			return isBroken
 		}
-		return decodeFamily(b, cutOff, s)
+		return d.decodeFamily(b, cutOff, s)
 	case linkRaw, linkRawBSD, linkRawOpen, linkIPv4, linkIPv6:
-		return decodeIP(b, cutOff, s)
+		return d.decodeIP(b, cutOff, s)
 	}
 	return isLink
 }
 
+// decodeFrame reads a frame of Ethernet.
+func (d *decoder) decodeFrame(b []byte, cutOff int, s *segment) fate {
+	if len(b) < 14 {
+		return isBroken
+	}
+	return d.decodeEther(binary.BigEndian.Uint16(b[12:]), b[14:], cutOff, s)
+}
+
 // decodeFamily reads the address family in front of the packet, which NULL writes
 // in the byte order of the capturing machine.
-func decodeFamily(b []byte, cutOff int, s *segment) fate {
+func (d *decoder) decodeFamily(b []byte, cutOff int, s *segment) fate {
 	family := binary.BigEndian.Uint32(b)
 	if family > 0xffff {
 		family = binary.LittleEndian.Uint32(b)
 	}
 	switch family {
 	case 2, 10, 24, 28, 30: // AF_INET; AF_INET6 of Linux, the BSDs and macOS
-		return decodeIP(b[4:], cutOff, s)
+		return d.decodeIP(b[4:], cutOff, s)
 	}
 	return isOther
 }
 
 // decodeEther follows tags to the network layer: 802.1Q and QinQ, MPLS, PPPoE.
-func decodeEther(kind uint16, b []byte, cutOff int, s *segment) fate {
+func (d *decoder) decodeEther(kind uint16, b []byte, cutOff int, s *segment) fate {
 	for range 4 {
 		switch kind {
 		case etherIPv4, etherIPv6:
-			return decodeIP(b, cutOff, s)
+			return d.decodeIP(b, cutOff, s)
 		case 0x8100, 0x88a8, 0x9100:
 			if len(b) < 4 {
 				return isBroken
 			}
 			kind, b = binary.BigEndian.Uint16(b[2:]), b[4:]
-		case etherMPLS:
-			for {
-				if len(b) < 4 {
-					return isBroken
-				}
-				bottom := b[2]&1 != 0
-				b = b[4:]
-				if bottom {
-					return decodeIP(b, cutOff, s)
-				}
-			}
+		case etherMPLS, etherMPLSUp:
+			return d.decodeMPLS(b, cutOff, s)
 		case etherPPPoE:
 			if len(b) < 8 {
 				return isBroken
@@ -156,7 +165,9 @@ func decodeEther(kind uint16, b []byte, cutOff int, s *segment) fate {
 			if proto != 0x0021 && proto != 0x0057 {
 				return isOther
 			}
-			return decodeIP(b[8:], cutOff, s)
+			return d.decodeIP(b[8:], cutOff, s)
+		case etherBridge:
+			return d.inside(b, etherBridge, cutOff, s)
 		default:
 			return isOther
 		}
@@ -164,15 +175,30 @@ func decodeEther(kind uint16, b []byte, cutOff int, s *segment) fate {
 	return isOther
 }
 
-func decodeIP(b []byte, cutOff int, s *segment) fate {
+// decodeMPLS follows the labels to what they carry: IP, or behind a control word
+// (RFC 4448) the frame of a pseudowire.
+func (d *decoder) decodeMPLS(b []byte, cutOff int, s *segment) fate {
+	for bottom := false; !bottom; b = b[4:] {
+		if len(b) < 4 {
+			return isBroken
+		}
+		bottom = b[2]&1 != 0
+	}
+	if len(b) > 4 && b[0]>>4 == 0 {
+		return d.inside(b[4:], etherBridge, cutOff, s)
+	}
+	return d.decodeIP(b, cutOff, s)
+}
+
+func (d *decoder) decodeIP(b []byte, cutOff int, s *segment) fate {
 	if len(b) < 1 {
 		return isBroken
 	}
 	switch b[0] >> 4 {
 	case 4:
-		return decodeIPv4(b, cutOff, s)
+		return d.decodeIPv4(b, cutOff, s)
 	case 6:
-		return decodeIPv6(b, cutOff, s)
+		return d.decodeIPv6(b, cutOff, s)
 	}
 	return isOther
 }
@@ -180,7 +206,7 @@ func decodeIP(b []byte, cutOff int, s *segment) fate {
 // The last parameter but one of the functions below is how many bytes of the
 // frame behind b were not captured.
 
-func decodeIPv4(b []byte, cutOff int, s *segment) fate {
+func (d *decoder) decodeIPv4(b []byte, cutOff int, s *segment) fate {
 	if len(b) < 20 {
 		return isBroken
 	}
@@ -193,14 +219,18 @@ func decodeIPv4(b []byte, cutOff int, s *segment) fate {
 	}
 	mapIPv4(&s.src.ip, b[12:16])
 	mapIPv4(&s.dst.ip, b[16:20])
-	if binary.BigEndian.Uint16(b[6:])&0x3fff != 0 {
-		return isFragment
-	}
 	if len(b) < head {
 		return isBroken
 	}
 	payload, missing := within(b[head:], total-head, cutOff)
-	return decodeTransport(b[9], payload, missing, s)
+	if at := binary.BigEndian.Uint16(b[6:]) & 0x3fff; at != 0 {
+		key := fragmentKey{src: s.src.ip, dst: s.dst.ip, id: uint32(binary.BigEndian.Uint16(b[4:])), proto: b[9]}
+		var whole bool
+		if payload, missing, whole = d.fragments.add(key, d.now, int(at&0x1fff)*8, at&0x2000 != 0, payload, missing); !whole {
+			return isFragment
+		}
+	}
+	return d.decodeTransport(b[9], payload, missing, s)
 }
 
 func mapIPv4(dst *[16]byte, b []byte) {
@@ -208,7 +238,7 @@ func mapIPv4(dst *[16]byte, b []byte) {
 	copy(dst[12:], b)
 }
 
-func decodeIPv6(b []byte, cutOff int, s *segment) fate {
+func (d *decoder) decodeIPv6(b []byte, cutOff int, s *segment) fate {
 	if len(b) < 40 {
 		return isBroken
 	}
@@ -236,12 +266,18 @@ func decodeIPv6(b []byte, cutOff int, s *segment) fate {
 			if len(b) < 8 {
 				return isBroken
 			}
-			if binary.BigEndian.Uint16(b[2:])&^6 != 0 { // an offset, or more fragments follow
-				return isFragment
-			}
 			n = 8
+			if at := binary.BigEndian.Uint16(b[2:]); at&^6 != 0 { // an offset, or more fragments follow
+				key := fragmentKey{src: s.src.ip, dst: s.dst.ip, id: binary.BigEndian.Uint32(b[4:])}
+				all, lack, whole := d.fragments.add(key, d.now, int(at&^7), at&1 != 0, b[n:], missing)
+				if !whole {
+					return isFragment
+				}
+				next, b, missing = b[0], all, lack
+				continue
+			}
 		default:
-			return decodeTransport(next, b, missing, s)
+			return d.decodeTransport(next, b, missing, s)
 		}
 		if n > len(b) {
 			return isBroken
@@ -260,55 +296,4 @@ func within(b []byte, size, cutOff int) ([]byte, int) {
 	// A length beyond the frame is a lie of the header; only what the snap length
 	// took away is missing.
 	return b, min(size-len(b), cutOff)
-}
-
-func decodeTransport(proto byte, b []byte, missing int, s *segment) fate {
-	switch proto {
-	case 6:
-		return decodeTCP(b, missing, s)
-	case 17:
-		return decodeUDP(b, s)
-	case 4, 41, 47: // IP in IP, GRE
-		return isTunnel
-	}
-	return isOther
-}
-
-func decodeTCP(b []byte, missing int, s *segment) fate {
-	if len(b) < 20 {
-		return isBroken
-	}
-	s.src.port, s.dst.port = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-	s.seq, s.ack = binary.BigEndian.Uint32(b[4:]), binary.BigEndian.Uint32(b[8:])
-	head := int(b[12]>>4) * 4
-	s.flags = b[13]
-	switch {
-	case head < 20 || head > len(b)+missing:
-		return isBroken
-	case head > len(b): // the snap length cut the options
-		s.data, s.missing = nil, missing-(head-len(b))
-	default:
-		s.data, s.missing = b[head:], missing
-	}
-	return isTCP
-}
-
-func decodeUDP(b []byte, s *segment) fate {
-	if len(b) < 8 {
-		return isOther
-	}
-	s.src.port, s.dst.port = binary.BigEndian.Uint16(b), binary.BigEndian.Uint16(b[2:])
-	switch {
-	case s.dst.port == 4789 || s.dst.port == 6081: // VXLAN, Geneve
-		return isTunnel
-	case s.dst.port == 443 && isInitial(b[8:]):
-		return isQUIC
-	}
-	return isOther
-}
-
-// isInitial recognises the first datagram of a QUIC connection: a long header
-// with a version (RFC 9000 §17.2, at least 1,200 bytes: captured or not).
-func isInitial(b []byte) bool {
-	return len(b) >= 5 && b[0]&0xf0 == 0xc0 && binary.BigEndian.Uint32(b[1:]) != 0
 }

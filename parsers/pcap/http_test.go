@@ -1,6 +1,7 @@
 package pcap
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -117,8 +118,10 @@ func TestUnreadable(t *testing.T) {
 	}
 	c := rec.Conn("10.0.0.2:50001", "10.0.0.1:9443") // begun before the capture
 	c.Send(11*ms, toClient, "\x17\x03\x03\x00\x20aaaaaaaaaaaaaaaaaaa")
-	quic := append([]byte{0x45, 0, 0, 40, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 9, 0xc0, 0, 1, 187, 0, 20, 0, 0}, 0xc3, 0, 0, 0, 1, 8, 1, 2, 3, 4, 5, 6)
-	rec.Packets = append(rec.Packets, pcaptest.Packet{NS: pcaptest.Base + 20e6, Raw: quic})
+	quic := append([]byte{0x45, 0, 4, 204, 0, 0, 0, 0, 64, 17, 0, 0, 10, 0, 0, 2, 10, 0, 0, 9, 0xc0, 0, 1, 187, 4, 184, 0, 0}, 0xc3, 0, 0, 0, 1, 8, 1, 2, 3, 4, 5, 6)
+	dns := append(bytes.Clone(quic[:28]), 0xc3, 0, 0, 0, 1)
+	dns[23] = 53
+	rec.Packets = append(rec.Packets, pcaptest.Packet{NS: pcaptest.Base + 20e6, Raw: quic, Cut: 1228 - len(quic)}, pcaptest.Packet{NS: pcaptest.Base + 21e6, Raw: dns})
 	expect(t, read(t, ether.Encode(rec.Packets)).lines, `
 		0 unreadable TLS 1 https://10.0.0.1:8443
 		0 unreadable TLS 1 https://10.0.0.1:9443

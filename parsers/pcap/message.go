@@ -351,6 +351,7 @@ func (c *conn) missing(i, n int, exact bool, at spot, loss event.Loss, why strin
 		c.early += n
 		c.dropText(m)
 		m.lost = true
+		c.strange(i, at, loss, why)
 		return
 	}
 	inside := m.state == inClose ||

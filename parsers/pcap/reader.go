@@ -27,6 +27,7 @@ type reader struct {
 	out   *emitter
 	inner source.Stats // what the exchanges count; their defects are told by the inputs
 	told  int          // problems of inner that were handed on
+	dec   decoder
 	seg   segment
 	done  bool
 	err   error // ends the reading
@@ -98,6 +99,7 @@ func (r *reader) step() bool {
 		if !r.done {
 			r.done = true
 			r.asm.endOfInput()
+			r.countFragments()
 		}
 		if r.asm.closeNext() {
 			return true
@@ -123,7 +125,7 @@ func (r *reader) packet(f *file, fr *frame) {
 	stats.Stamp(fr.ns)
 	s := &r.seg
 	s.spot = spot{fr.ns, fr.at}
-	got := decode(fr, s)
+	got := r.dec.decode(fr, s)
 	if got == isBroken {
 		stats.Bad(fr.at, brokenText(fr))
 		return
@@ -134,12 +136,17 @@ func (r *reader) packet(f *file, fr *frame) {
 		r.asm.packet(s)
 	case isQUIC:
 		r.asm.unreadable("QUIC", s.spot, r.asm.serverName(s.dst, true), "", "")
-	case isFragment:
-		stats.Note("IP fragments are not put together yet; what they carried is missing")
 	case isTunnel:
-		stats.Note("tunnels (GRE, VXLAN, Geneve, IP in IP) are not opened yet; what they carried is missing")
+		stats.Note(fmt.Sprintf("more than %d tunnels stand in one another; what they carry is missing", maxTunnels))
 	case isLink:
 		stats.Note(fmt.Sprintf("link type %d is not decoded; capture on an Ethernet, loopback or `any` interface", fr.link))
+	}
+}
+
+// countFragments tells of datagrams that never came together.
+func (r *reader) countFragments() {
+	if n := r.dec.fragments.lost + int64(len(r.dec.fragments.order)); n > 0 {
+		r.in[0].Stats.Note(fmt.Sprintf("of %d fragmented IP packets not every fragment was captured; what they carried is missing", n))
 	}
 }
 

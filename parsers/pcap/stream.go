@@ -88,7 +88,9 @@ func (c *conn) packet(i int, s *segment) {
 	seq := s.seq
 	if s.flags&flagSYN != 0 {
 		seq++
-		c.handshake(i, seq, s)
+		if c.handshake(i, seq, s); c.kind == kindOther {
+			return
+		}
 	}
 	if s.flags&flagACK != 0 {
 		if !p.known { // its own first packets were not captured, or have not come
@@ -99,6 +101,9 @@ func (c *conn) packet(i int, s *segment) {
 		}
 	}
 	n := len(s.data) + s.missing
+	if n > 0 && !h.spoke && c.isCopy(s) {
+		return
+	}
 	if n > 0 {
 		if !h.known {
 			h.start(seq, false)
@@ -135,6 +140,9 @@ func (c *conn) handshake(i int, seq uint32, s *segment) {
 	} else if seq == h.base && !h.syn {
 		h.syn = true
 	}
+	if c.half[0].syn && c.half[1].syn && c.isTranslated() {
+		return
+	}
 	if c.kind != kindUnknown {
 		return
 	}
@@ -148,21 +156,32 @@ func (c *conn) handshake(i int, seq uint32, s *segment) {
 func (c *conn) receive(i int, pc piece) {
 	h := &c.half[i]
 	if !before(h.next, pc.end()) {
-		return // seen before: a retransmission or the same packet from another place
+		c.repeated(&pc) // a retransmission, or the same packet from another place
+		return
 	}
 	if len(h.buf) == 0 && !before(h.next, pc.seq) && c.caused(i, pc.ack, pc.acks) {
 		c.deliver(i, pc)
 		return
 	}
-	h.insert(c.a, pc)
+	if !h.insert(c.a, pc) {
+		c.repeated(&pc)
+	}
 	for len(h.buf) > 0 && (len(h.buf) > maxSegments || h.held > maxAhead || c.a.ahead > maxAheadAll) {
 		c.forward(i)
 		c.drain(false)
 	}
 }
 
-// insert keeps the parts of a piece that no kept piece has: the first wins.
-func (h *half) insert(a *assembler, pc piece) {
+// repeated counts a packet that said nothing new.
+func (c *conn) repeated(pc *piece) {
+	if pc.first {
+		c.a.input(pc.at.Source).Stats.Repeated++
+	}
+}
+
+// insert keeps the parts of a piece that no kept piece has: the first wins. It
+// reports whether there was one.
+func (h *half) insert(a *assembler, pc piece) (kept bool) {
 	at := 0
 	for pc.n > 0 && at < len(h.buf) {
 		old := &h.buf[at]
@@ -178,21 +197,23 @@ func (h *half) insert(a *assembler, pc piece) {
 			}
 			h.put(a, at, part)
 			at++
-			pc.first = false
+			pc.first, kept = false, true
 			if part.n == pc.n {
-				return
+				return true
 			}
 			old = &h.buf[at]
 		}
 		if !before(old.end(), pc.end()) {
-			return
+			return kept
 		}
 		pc.from(old.end())
 		at++
 	}
 	if pc.n > 0 {
 		h.put(a, at, pc)
+		kept = true
 	}
+	return kept
 }
 
 func (h *half) put(a *assembler, at int, pc piece) {

@@ -109,7 +109,8 @@ type Stats struct {
 	Used      int64 // gave at least one event or belonged to a message that did
 	Ignored   int64 // well-formed, nothing about MCP
 	Malformed int64
-	Repeated  int64 // of Ignored: the end of the file before, in a rotated log, written again
+	Repeated  int64 // of Ignored: read before: the end of the file before, in a rotated log; packets of a capture that it holds twice
+	Conns     int64 // TCP connections that a capture holds, of any kind; one in several files counts in the first
 	Events    int64
 	Gaps      int64
 	First     int64 // event time of the first and last stamped record, ns; 0 = none

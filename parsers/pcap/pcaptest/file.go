@@ -81,7 +81,7 @@ func (f File) Header() []byte {
 func (f File) Append(b []byte, p *Packet) []byte {
 	o := f.order()
 	data := f.Frame(p)
-	wire := len(data)
+	wire := len(data) + p.Cut
 	if f.Snap > 0 && len(data) > f.Snap {
 		data = data[:f.Snap]
 	}
@@ -136,6 +136,9 @@ func (f File) Block(kind uint32, body []byte) []byte { return f.block(nil, kind,
 
 // Frame returns the bytes of a packet on the wire, link layer included.
 func (f File) Frame(p *Packet) []byte {
+	if p.Link != nil {
+		return p.Link
+	}
 	net := p.Raw
 	if net == nil {
 		net = f.network(p)

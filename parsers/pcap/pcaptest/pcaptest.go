@@ -45,6 +45,8 @@ type Packet struct {
 	Flags    uint8
 	Payload  []byte
 	Raw      []byte // if set, the network-layer packet itself; the fields above but NS do not count
+	Link     []byte // if set, the frame itself, with its link layer
+	Cut      int    // bytes at the end that the snap length took before; with Raw or Link
 }
 
 // Recording is a list of packets in capture order.
