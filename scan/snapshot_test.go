@@ -86,7 +86,7 @@ func TestSnapshotAtAnyEventChangesNothing(t *testing.T) {
 			same(t, in.path, resumed(t, all, k, k/2), want)
 		}
 	}
-	for name, data := range acted(t) {
+	for name, data := range acts(t) {
 		all := events(t, parsers.Options{Stdin: bytes.NewReader(data)}, "-")
 		want := resumed(t, all)
 		every := make([]int, len(all))

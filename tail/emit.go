@@ -1,8 +1,6 @@
 package tail
 
 import (
-	"slices"
-
 	"github.com/isodetect/isodetect/rules"
 	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict"
@@ -111,14 +109,4 @@ func (m *Emitter) Forget(e *rules.Engine, now int64) {
 			delete(m.Names, key)
 		}
 	}
-}
-
-// names lists the occurrences that were told, in order.
-func (m *Emitter) names() []string {
-	out := make([]string, 0, len(m.Told))
-	for name := range m.Told {
-		out = append(out, name)
-	}
-	slices.Sort(out)
-	return out
 }
