@@ -15,10 +15,12 @@ import (
 type Domain struct {
 	ID     string
 	Key    event.Domain
+	Of     *Domain // the same server as all recordings show it, where this is what one shows; it names the parties
 	Seq    int
 	Source int32 // of its first event
 	View   int32 // of its first event
 	Views  bool  // several recordings tell about it, each by its own clock
+	Joined bool  // several recordings show its traffic, and what each shows alone is judged beside it
 	Lags   []Lag
 	Log    bool // known from logs only
 	First  int64
@@ -110,10 +112,22 @@ func (d *Domain) sessionOf(id string, ev *event.Event) *Party {
 		return p
 	}
 	d.SessionsMade++
-	p := &Party{Kind: BySession, ID: id, Alias: "S" + strconv.Itoa(d.SessionsMade), Domain: d, Birth: refOf(ev)}
+	p := &Party{Kind: BySession, ID: id, Alias: d.alias("S", d.SessionsMade), Domain: d, Birth: refOf(ev)}
+	if d.Of != nil && d.Of.Sessions[id] != nil {
+		p.Alias = d.Of.Sessions[id].Alias
+	}
 	d.Sessions[id] = p
 	d.addParty(p)
 	return p
+}
+
+// alias numbers a party. What one recording shows alone is named as all together show
+// it, or where they do not, by a number that none of them has.
+func (d *Domain) alias(letter string, n int) string {
+	if d.Of == nil {
+		return letter + strconv.Itoa(n)
+	}
+	return fmt.Sprintf("%s%d.%d", letter, d.Key.View, n)
 }
 
 // declare keeps what a client declared that it can do.
@@ -128,7 +142,10 @@ func (d *Domain) otherOf(kind PartyKind, id string, ev *event.Event) *Party {
 		return p
 	}
 	d.OthersMade++
-	p := &Party{Kind: kind, ID: id, Alias: "P" + strconv.Itoa(d.OthersMade), Domain: d, Birth: refOf(ev)}
+	p := &Party{Kind: kind, ID: id, Alias: d.alias("P", d.OthersMade), Domain: d, Birth: refOf(ev)}
+	if d.Of != nil && d.Of.Others[key] != nil {
+		p.Alias = d.Of.Others[key].Alias
+	}
 	d.Others[key] = p
 	d.addParty(p)
 	return p

@@ -29,11 +29,12 @@ type Ref struct {
 	View    int32
 	Time    event.Time
 	Excerpt string
-	Guess   bool // Time is the parser's own
+	Guess   bool   // Time is the parser's own
+	Link    uint64 // as in event.Event
 }
 
 func refOf(ev *event.Event) Ref {
-	return Ref{At: ev.At, View: ev.View, Time: ev.Time, Excerpt: ev.Excerpt}
+	return Ref{At: ev.At, View: ev.View, Time: ev.Time, Excerpt: ev.Excerpt, Link: ev.Link}
 }
 
 // Request is one JSON-RPC request, either direction.

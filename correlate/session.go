@@ -102,6 +102,7 @@ func (d *Domain) use(p *Party, t event.Time) {
 func (s *State) issue(m *Moment, x *Exchange, p *Party) {
 	d := m.Domain
 	r := x.Initial
+	r.Sent.Link = m.Event.Link // other recordings know it as what made the session
 	// A use that stands between the request and its answer is the client's own:
 	// stamps of milliseconds put the next request before this answer.
 	other := p.Birth.View != r.Sent.View && !slices.Contains(p.InitIn, r.Sent.View)
@@ -183,7 +184,7 @@ func (s *State) endpoint(m *Moment) {
 	}
 	d.SSE = true
 	x.Stream = event.StreamSSE
-	if path := endpointPath(ev.Note); path != "" && path != ev.Domain.Path {
+	if path := event.EndpointPath(ev.Note); path != "" && path != ev.Domain.Path {
 		alias := ev.Domain
 		alias.Path = path
 		if s.ByKey[alias] == nil {
@@ -201,39 +202,10 @@ func (s *State) endpoint(m *Moment) {
 		p.Born, p.BornAt = true, ev.Time
 	}
 	p.Birth = x.Opened
+	p.Birth.Link = ev.Link
 	d.setLive(p, ev.Time)
 	s.belong(x, p)
 	m.Party = p
-}
-
-// endpointPath returns the path of an announced endpoint: of a URI reference
-// without query, with one trailing slash dropped.
-func endpointPath(uri string) string {
-	for i := 0; i < len(uri); i++ {
-		if uri[i] == '?' || uri[i] == '#' {
-			uri = uri[:i]
-			break
-		}
-	}
-	for i := 0; i+2 < len(uri); i++ {
-		if uri[i:i+3] == "://" {
-			rest := uri[i+3:]
-			for j := 0; j < len(rest); j++ {
-				if rest[j] == '/' {
-					uri = rest[j:]
-					break
-				}
-			}
-			break
-		}
-	}
-	if len(uri) == 0 || uri[0] != '/' {
-		return ""
-	}
-	if len(uri) > 1 && uri[len(uri)-1] == '/' {
-		uri = uri[:len(uri)-1]
-	}
-	return uri
 }
 
 // endSession ends a session: deleted, gone, or its stream ended.

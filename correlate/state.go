@@ -8,6 +8,7 @@
 package correlate
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/isodetect/isodetect/event"
@@ -80,6 +81,7 @@ func (s *State) Apply(ev *event.Event) *Moment {
 		return nil
 	}
 	d.Views = d.Views || ev.View != d.View
+	d.Log = d.Log && ev.Exchange.N == 0
 	d.stamp(ev.Time)
 	s.Moment = Moment{Event: ev, Domain: d, Ended: s.Moment.Ended[:0]}
 	m := &s.Moment
@@ -127,7 +129,11 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 	}
 	if d == nil {
 		d = newDomain(ev.Domain, len(s.Domains)+1)
-		d.Source, d.View = ev.At.Source, ev.View
+		d.Source, d.View, d.Joined = ev.At.Source, ev.View, ev.Joined
+		if all := ev.Domain; all.View != 0 {
+			all.View = 0
+			d.Of = cmp.Or(s.ByKey[all], s.Aliases[all])
+		}
 		d.Hole = s.Holes[ev.At.Source]
 		if d.Hole != ([3]int64{}) {
 			d.Gaps++

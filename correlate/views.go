@@ -71,3 +71,19 @@ func (p *Party) LiveFor(ev *event.Event) Certainty {
 	}
 	return live
 }
+
+// Whole reports whether a recording lost nothing that shows.
+func (d *Domain) Whole() bool {
+	return !d.Log && d.Gaps == 0 && d.BodiesLost == 0 && !d.Paired && d.Evicted == 0 && d.LossFlags&(event.LossSnap|event.LossStart) == 0
+}
+
+// Supplement takes into a domain that several recordings show what one of them shows
+// alone: where that one is whole and holds all that any does, nothing is lost.
+func (d *Domain) Supplement(alone *Domain, whole bool) {
+	if alone.Overlap && !d.Overlap {
+		d.Overlap, d.OverlapWhy = true, alone.OverlapWhy
+	}
+	if whole {
+		d.Gaps, d.BodiesLost, d.Paired, d.LossFlags = 0, 0, false, alone.LossFlags
+	}
+}

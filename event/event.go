@@ -51,6 +51,8 @@ type Event struct {
 	At     Address
 	View   int32 // which recording says so: a log or a capture, in however many files. Two recordings may show one exchange
 	Domain Domain
+	Link   uint64 // what a recording that is joined with others calls the happening, as they do; 0 = nothing that they could tell too
+	Joined bool   // other recordings show the traffic of its domain, too
 
 	Asked    Session // the session that the request named
 	Answered Session // the session that the response (or the log) named
@@ -78,6 +80,10 @@ type Event struct {
 
 	Excerpt string // the record or message as it stands, cut to MaxExcerpt at a rune boundary, unmasked
 }
+
+// LinkBare is set in the Link of a request that names no session: its id and method are
+// those of others, too, so that only times tell them apart.
+const LinkBare = 1
 
 // MaxExcerpt bounds Event.Excerpt in bytes.
 const MaxExcerpt = 512
@@ -226,6 +232,7 @@ type Domain struct {
 	Server string // captures: "http://ip:port"; HAR: origin, with "[ip]" where serverIPAddress names another host than the URL; logs: the instance or input
 	Path   string // path of the endpoint without a trailing slash; "" in logs
 	Epoch  string // logs: pid, container restart; changes with the process
+	View   int32  // 0 = as all recordings together show it, else as recording View-1 alone does (rules.Engine); parsers leave it 0
 }
 
 // State is a tri-state: unknown is not absent.

@@ -164,7 +164,7 @@ func (l *Live) take(s *Fed, e *event.Event) {
 		l.woke(s, e)
 	}
 	said := e.Time
-	if s.Track.place(e, l.opt.Source.DomainOf) {
+	if s.Track.place(e, l.opt.Source.DomainOf, nil) {
 		if len(l.Sources) > 1 {
 			l.Views.see(e, said)
 		}

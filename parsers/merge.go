@@ -17,7 +17,7 @@ type Source struct {
 
 // Reader opens the formats of all inputs and merges their events by event time.
 // What a format cannot open is told by its inputs.
-func (s *Set) Reader() *Merged { return Merge(s.sources(), s.opt.DomainOf) }
+func (s *Set) Reader() *Merged { return merge(s.sources(), s.opt.DomainOf, s.joins) }
 
 func (s *Set) sources() []Source {
 	var out []Source
@@ -66,6 +66,7 @@ type Merged struct {
 	all      []*head
 	last     *head // whose event was returned by the call before
 	domainOf func(source, server, path string) string
+	joins    *Joins // nil = nothing is joined
 	views    views
 	several  bool // sources to compare
 	ended    bool
@@ -75,15 +76,24 @@ type Merged struct {
 type head struct {
 	source.Reader
 	track
-	e *event.Event
+	ahead int64 // ns by which its clock is ahead of that of the recording it is joined with
+	e     *event.Event
 }
 
 // Merge merges sources. domainOf, if not nil, names the domain of what an input
 // says about a server and path; "" leaves it as it is.
 func Merge(sources []Source, domainOf func(source, server, path string) string) *Merged {
-	m := &Merged{domainOf: domainOf, several: len(sources) > 1}
+	return merge(sources, domainOf, nil)
+}
+
+func merge(sources []Source, domainOf func(source, server, path string) string, joins *Joins) *Merged {
+	m := &Merged{domainOf: domainOf, joins: joins, several: len(sources) > 1}
 	for i, s := range sources {
-		h := &head{Reader: s.Reader, track: track{Inputs: s.Inputs, View: int32(i)}}
+		h := &head{Reader: s.Reader, track: track{Inputs: s.Inputs, View: int32(i)}, ahead: joins.ahead(s.Inputs[0].Path)}
+		joins.tell(s.Inputs)
+		for _, in := range s.Inputs {
+			in.Ahead = h.ahead
+		}
 		m.all = append(m.all, h)
 		if m.advance(h) {
 			m.heads = append(m.heads, h)
@@ -128,6 +138,7 @@ func (m *Merged) Close() error {
 func (m *Merged) advance(h *head) bool {
 	for {
 		if h.e = h.hole(); h.e != nil {
+			m.joins.mark(h, h.e)
 			return true
 		}
 		if h.Reader == nil {
@@ -143,13 +154,14 @@ func (m *Merged) advance(h *head) bool {
 			continue
 		}
 		said := e.Time
-		if !h.place(e, m.domainOf) {
+		if !h.place(e, m.domainOf, m.joins) {
 			continue
 		}
 		if m.several {
 			m.views.see(e, said)
 		}
 		h.e = e
+		m.joins.mark(h, e)
 		return true
 	}
 }

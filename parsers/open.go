@@ -18,6 +18,8 @@ type Options struct {
 	Formats []source.Format // nil = Formats
 	Format  string          // the format of every input by name; "" = recognised by content
 	Stdin   io.Reader       // what "-" reads
+	Pipes   *Pipes          // keeps what comes once, for a second reading; nil = it is read once
+	Joins   *Joins          // which domains are one server; nil = those that are named alike
 	Source  source.Options
 
 	// Of a Live alone.
@@ -34,6 +36,8 @@ type Set struct {
 	Bytes   int64 // on disk of all that will be read; -1 = not known
 
 	opt     source.Options
+	pipes   *Pipes
+	joins   *Joins
 	roots   []*os.Root
 	rotated []*rotated
 }
@@ -72,7 +76,7 @@ func Open(ctx context.Context, paths []string, opt Options) (*Set, error) {
 		}
 		forced = f
 	}
-	s := &Set{Meter: NewMeter(ctx), opt: opt.Source}
+	s := &Set{Meter: NewMeter(ctx), opt: opt.Source, pipes: opt.Pipes, joins: opt.Joins}
 	s.collect(paths, opt.Stdin)
 	s.candidates()
 	seen := contents{}

@@ -29,13 +29,14 @@ const (
 
 // place gives an event its time, domain and view. It reports false for a gap that was
 // spread over the domains of the source instead.
-func (h *track) place(e *event.Event, domainOf func(source, server, path string) string) bool {
+func (h *track) place(e *event.Event, domainOf func(source, server, path string) string, joins *Joins) bool {
 	h.clamp(e)
 	if e.Kind == event.Gap && e.Domain == (event.Domain{}) {
 		h.spread(*e)
 		return false
 	}
 	h.rename(e, domainOf)
+	joins.place(h, e)
 	h.note(e)
 	e.View = h.View
 	return true

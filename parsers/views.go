@@ -56,7 +56,7 @@ func (v *views) see(e *event.Event, t event.Time) {
 	if t.To == 0 || e.Loss&event.LossTime != 0 {
 		return
 	}
-	key, end := shared(e)
+	key, end := shared(e, e.Domain)
 	if key == 0 {
 		return
 	}
@@ -123,7 +123,7 @@ func (v *views) compare(a, b sighting) {
 // shared is a key of what an event tells that another recording of the same traffic
 // tells too, of the same moment: that a session was made or closed, that a request
 // came or was answered. end says that the moment is the end of the request that made the session.
-func shared(e *event.Event) (key uint64, end bool) {
+func shared(e *event.Event, d event.Domain) (key uint64, end bool) {
 	h, who := hash(14695981039346656037), e.Asked
 	if who.State != event.Present {
 		who = e.Answered // a log names the session that it speaks of
@@ -131,18 +131,18 @@ func shared(e *event.Event) (key uint64, end bool) {
 	request := e.Kind == event.Message && e.RPC.Kind == mcp.KindRequest && e.Dir == event.ToServer
 	switch asked, answered := e.Asked.State == event.Present, e.Answered.State == event.Present; {
 	case e.Kind == event.SessionCreated && answered, e.Kind == event.Head && answered && e.Asked.State == event.Absent:
-		return h.of("made", e.Domain, e.Answered).sum(), false
+		return h.of("made", d, e.Answered).sum(), false
 	case e.Kind == event.RequestDone && answered && e.Asked.State == event.Absent && (e.RPC.Method == "" || e.RPC.Method == mcp.Initialize):
-		return h.of("made", e.Domain, e.Answered).sum(), true
+		return h.of("made", d, e.Answered).sum(), true
 	case e.Kind == event.SessionClosed && answered:
-		return h.of("closed", e.Domain, e.Answered).sum(), false
+		return h.of("closed", d, e.Answered).sum(), false
 	case request && e.RPC.Trace != "" && !asked && !answered: // its trace names it where no session does
-		return h.of("trace", e.Domain, event.Session{}).text(e.RPC.Trace).text(e.RPC.Method).sum(), false
+		return h.of("trace", d, event.Session{}).text(e.RPC.Trace).text(e.RPC.Method).sum(), false
 	case e.RPC.ID == "" || !asked && (!answered || e.Exchange.N != 0):
 	case request:
-		return h.of("asked", e.Domain, who).text(string(e.RPC.ID.Fold())).text(e.RPC.Method).sum(), false
+		return h.of("asked", d, who).text(string(e.RPC.ID.Fold())).text(e.RPC.Method).sum(), false
 	case e.Kind == event.RequestDone, e.Kind == event.Message && e.Dir == event.ToClient && (e.RPC.Kind == mcp.KindResult || e.RPC.Kind == mcp.KindError):
-		return h.of("answered", e.Domain, who).text(string(e.RPC.ID.Fold())).sum(), false
+		return h.of("answered", d, who).text(string(e.RPC.ID.Fold())).sum(), false
 	}
 	return 0, false
 }

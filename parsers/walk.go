@@ -62,6 +62,9 @@ func (s *Set) add(p string, size int64) *Member {
 func (s *Set) addPipe(p string, r io.Reader, closer func() error) {
 	m := s.add(p, -1)
 	m.Named = true
+	if s.pipes != nil && r != nil {
+		r, closer = s.pipes.of(p, r, closer)
+	}
 	m.Opener = &once{r: r, meter: s.Meter, stats: &m.Stats, close: closer}
 	if r == nil {
 		m.Err = errors.New("there is no standard input")
@@ -79,6 +82,10 @@ func (s *Set) addPath(p string) {
 	case info.IsDir():
 		s.addDir(p)
 	case !info.Mode().IsRegular(): // a named pipe, or what a shell makes of <(command)
+		if r := s.pipes.again(p); r != nil {
+			s.addPipe(p, r, nil)
+			return
+		}
 		f, err := os.Open(p)
 		if err != nil {
 			m := s.add(p, -1)

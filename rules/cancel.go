@@ -80,7 +80,7 @@ func (f *Cancel) cancel(m *correlate.Moment, out *Sink) {
 	}
 	c := &Cancelling{
 		ID: ev.RPC.CancelID, By: m.Party, Exchange: m.Exchange, Own: m.Cancels, Reason: ev.RPC.Reason, Log: ev.Exchange.N == 0,
-		Ref: correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}, Folded: ev.Loss&event.LossIDType != 0,
+		Ref: refOf(ev), Folded: ev.Loss&event.LossIDType != 0,
 	}
 	if c.Own == nil && f.sent(c) {
 		c.Own = justEnded(c.By, c.ID, ev.Time)

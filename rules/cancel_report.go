@@ -62,7 +62,7 @@ func (f *Cancel) logged(m *correlate.Moment, out *Sink) {
 	if id == "" {
 		id = ev.RPC.ID
 	}
-	ref := correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
+	ref := refOf(ev)
 	if ev.Asked.State == event.Present && ev.Answered.State == event.Present {
 		if a := d.Sessions[ev.Asked.ID]; a != nil && a != b {
 			out.Judged(signals.CancellationCrosstalk)

@@ -73,7 +73,7 @@ func (f *Crossing) pair(a, b *correlate.Request) {
 // got reads what an answer to r holds of r and of the other request.
 func got(other, r *correlate.Request, ev *event.Event) Got {
 	marks := ev.RPC.Marks
-	g := Got{Seen: true, Own: r.OwnValue(marks), Ref: correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}}
+	g := Got{Seen: true, Own: r.OwnValue(marks), Ref: refOf(ev)}
 	for _, m := range other.Markers {
 		g.Foreign = g.Foreign || m.Run.In(marks) && !r.HasRun(m.Run)
 	}

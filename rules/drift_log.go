@@ -21,7 +21,7 @@ func (f *Drift) asked(m *correlate.Moment, out *Sink) {
 		return
 	}
 	r := &correlate.Request{Dir: event.ToClient, ID: ev.RPC.ID, Method: ev.RPC.Method, Need: ev.RPC.Caps, Party: p,
-		Sent: correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}}
+		Sent: refOf(ev)}
 	switch {
 	case r.Method == mcp.RootsList && (len(p.Ready) == 0 || f.expected(r, p)):
 	case !p.Born || !p.CapsKnown || p.Rekeyed || p.CapsDiffer:

@@ -3,6 +3,8 @@
 package rules
 
 import (
+	"slices"
+
 	"github.com/isodetect/isodetect/correlate"
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/signals"
@@ -52,7 +54,7 @@ const DefaultCancelWindow = int64(500e6)
 type Engine struct {
 	Options Options
 	State   *correlate.State
-	Sinks   []*Sink // one per domain, in order of appearance
+	Sinks   []*Sink // one per domain, in order of appearance; after End without those of one recording alone
 }
 
 // NewEngine returns an engine without any state.
@@ -73,11 +75,27 @@ func (e *Engine) Apply(ev *event.Event) *correlate.Moment {
 		e.idle(ev)
 		return nil
 	}
+	m := e.apply(ev)
+	if m == nil || !ev.Joined {
+		return m
+	}
+	all := *m
+	all.Ended = slices.Clone(m.Ended)
+	alone := *ev
+	alone.Domain.View = ev.View + 1
+	e.apply(&alone)
+	return &all
+}
+
+func (e *Engine) apply(ev *event.Event) *correlate.Moment {
 	m := e.State.Apply(ev)
 	if m == nil {
 		return nil
 	}
 	s := e.sink(m.Domain)
+	if s.Links != nil {
+		s.Links.See(m)
+	}
 	for _, d := range s.Detectors {
 		d.Observe(m, s)
 	}
@@ -103,6 +121,11 @@ func (e *Engine) sink(d *correlate.Domain) *Sink {
 		return e.Sinks[d.Seq-1]
 	}
 	s := &Sink{Domain: d, Since: e.Options.Since, Until: e.Options.Until}
+	if d.Of != nil {
+		s.Links = e.Sinks[d.Of.Seq-1].Links
+	} else if d.Joined {
+		s.Links = &Links{}
+	}
 	for _, r := range All() {
 		s.Detectors = append(s.Detectors, r.New(e.Options))
 	}
@@ -117,4 +140,5 @@ func (e *Engine) End() {
 			d.End(s.Domain, s)
 		}
 	}
+	e.unite()
 }

@@ -37,7 +37,7 @@ func (f *Fallback) elsewhere(m *correlate.Moment, out *Sink) {
 	f.shown(m, found, p, "its answer arrived on the stream of "+p.Alias, out)
 	found.Fate = correlate.Answered
 	found.Answer = m.Event.RPC.Kind
-	found.End = correlate.Ref{At: m.Event.At, Time: m.Event.Time, Excerpt: m.Event.Excerpt}
+	found.End = refOf(m.Event)
 }
 
 // effect judges a message on a session's stream that a request without a session caused.

@@ -41,7 +41,7 @@ func (f *Shared) Observe(m *correlate.Moment, out *Sink) {
 	if f.ByDesign || !p.IsSession() {
 		return
 	}
-	ref := correlate.Ref{At: ev.At, View: ev.View, Time: ev.Time, Excerpt: ev.Excerpt}
+	ref := refOf(ev)
 	if x == nil {
 		if ev.Dir != event.ToClient && ev.RPC.Era != mcp.EraModern {
 			f.turns(p, ev.Sender, ref, out)

@@ -13,6 +13,8 @@ import (
 // Sink takes what the detectors of one domain report.
 type Sink struct {
 	Domain    *correlate.Domain
+	Links     *Links              // where other recordings of the domain tell of the same; nil = there are none
+	Told      map[uint64][]Teller // where there are: which of them told of a finding, by its key
 	Detectors []Detector
 	Findings  []*signals.Finding
 	Keys      map[uint64]int // index in Findings by signal, variant and parties
@@ -93,9 +95,15 @@ func (s *Sink) Report(f signals.Finding) *signals.Finding {
 			f.Assumption = "different addresses are different clients"
 		}
 	}
+	if s.Links != nil {
+		s.Links.Pin(&f)
+	}
 	f.Times = nil
 	f.Occur(f.Last, 1)
 	k := key(&f)
+	if s.Links != nil {
+		s.tells(k, &f)
+	}
 	if i, ok := s.Keys[k]; ok {
 		merge(s.Findings[i], &f)
 		return s.Findings[i]

@@ -52,7 +52,7 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 	if log := ev.Exchange.N == 0 && delivers(ev, mcp.ResourceUpdated); wire || log {
 		u := Update{At: p, URI: correlate.NewURI(ev.RPC.URI), Log: log, Many: len(m.Domain.Live(ev.Time, 2)) > 1}
 		u.Best, u.If = broadcast(ev, signals.Confirmed)
-		u.Ref = correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}
+		u.Ref = refOf(ev)
 		if log && m.Domain.Views {
 			f.hold(u, m.Domain, out)
 			return

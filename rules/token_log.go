@@ -33,7 +33,7 @@ func (f *Token) routed(m *correlate.Moment, out *Sink) {
 		f.loggedPoint(m, out)
 		return
 	}
-	now := Route{Token: ev.RPC.Token, Origin: ev.Origin.ID, Target: target.ID, Ref: correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}}
+	now := Route{Token: ev.RPC.Token, Origin: ev.Origin.ID, Target: target.ID, Ref: refOf(ev)}
 	for _, o := range f.Routes {
 		if o.Token == now.Token && o.Target == now.Target && o.Origin != now.Origin && now.Ref.Time.To-o.Ref.Time.To < minute {
 			origin := now.Origin

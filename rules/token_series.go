@@ -88,7 +88,7 @@ func (f *Token) point(r *correlate.Request, ev *event.Event, ordered bool) {
 	if len(s.Points) < maxPoints {
 		s.Points = append(s.Points, Point{
 			Value: ev.RPC.Progress, Total: ev.RPC.Total, HasTotal: ev.RPC.HasTotal, Text: skeleton(ev.RPC.ProgressMsg), Stream: ev.Exchange, Ordered: ordered,
-			Ref: correlate.Ref{At: ev.At, View: ev.View, Time: ev.Time, Excerpt: ev.Excerpt},
+			Ref: refOf(ev),
 		})
 	}
 }

@@ -76,12 +76,16 @@ func seen(role signals.Role, ref correlate.Ref, p *correlate.Party, says string)
 	if p != nil {
 		alias = p.Alias
 	}
-	return signals.Evidence{Role: role, At: ref.At, Time: ref.Time, Party: alias, Says: says, Excerpt: ref.Excerpt}
+	return signals.Evidence{Role: role, At: ref.At, Time: ref.Time, Party: alias, Says: says, Excerpt: ref.Excerpt, Link: ref.Link, View: ref.View}
 }
 
 // here makes a piece of evidence of the event being applied.
 func here(role signals.Role, ev *event.Event, p *correlate.Party, says string) signals.Evidence {
-	return seen(role, correlate.Ref{At: ev.At, Time: ev.Time, Excerpt: ev.Excerpt}, p, says)
+	return seen(role, refOf(ev), p, says)
+}
+
+func refOf(ev *event.Event) correlate.Ref {
+	return correlate.Ref{At: ev.At, View: ev.View, Time: ev.Time, Excerpt: ev.Excerpt, Link: ev.Link}
 }
 
 func ids(rs ...*correlate.Request) []string {

@@ -25,6 +25,7 @@ type Options struct {
 	Stdin       io.Reader            // what "-" reads
 	InputFormat string               // name of a format for every input, "" = recognised by content
 	Domains     []string             // NAME=GLOB, first match wins
+	Join        bool                 // recordings of one server are one domain
 	Zone        string               // offset of stamps without a zone, such as "+02:00"; "" = not said
 	TLSKeyLog   string               // path of a file with secrets of TLS connections, "" = none
 	Patterns    *pattern.Set         // the user's own wordings of log lines, nil = none
@@ -66,11 +67,11 @@ const (
 // then and says so. The error is about the options; an input that cannot be read
 // is told by the verdict and by its Stats.
 func Run(ctx context.Context, opt Options) (*verdict.Result, []*source.Input, error) {
-	set, err := openInputs(ctx, opt)
+	set, done, err := openInputs(ctx, &opt)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer set.Close()
+	defer done()
 	eng := rules.NewEngine(opt.Engine())
 	interrupted, err := feed(ctx, set, eng, opt)
 	if err != nil {
@@ -82,16 +83,23 @@ func Run(ctx context.Context, opt Options) (*verdict.Result, []*source.Input, er
 		Gate: opt.Gate, Since: opt.Since, Until: opt.Until, Require: opt.Require,
 		Baseline: opt.Baseline, Strict: opt.StrictBaseline, Today: opt.Today,
 	})
+	ownTimes(res, set.Inputs())
 	conclude(res, set, opt, interrupted)
 	return res, set.Inputs(), nil
 }
 
-func openInputs(ctx context.Context, opt Options) (*parsers.Set, error) {
-	parse, err := opt.Parsers()
+// openInputs opens the inputs, and returns what closes them.
+func openInputs(ctx context.Context, opt *Options) (*parsers.Set, func(), error) {
+	how, err := opt.Parsers()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	return parsers.Open(ctx, opt.Paths, parse)
+	if !opt.Join {
+		set, err := parsers.Open(ctx, opt.Paths, how)
+		return set, func() { set.Close() }, err
+	}
+	set, pipes, err := openJoined(ctx, opt, how)
+	return set, func() { set.Close(); pipes.Close() }, err
 }
 
 // Engine is what the rules need of the options.

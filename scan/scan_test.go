@@ -132,11 +132,11 @@ func TestConclude(t *testing.T) {
 	f := func(judged verdict.Result, format source.Format, opt Options, interrupted bool, code int, outcome string, paths ...string) {
 		t.Helper()
 		opt.Paths, opt.formats = paths, []source.Format{format}
-		set, err := openInputs(t.Context(), opt)
+		set, done, err := openInputs(t.Context(), &opt)
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer set.Close()
+		defer done()
 		r := set.Reader()
 		for {
 			if _, err := r.Next(); err != nil {

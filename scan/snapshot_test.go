@@ -99,3 +99,29 @@ func TestSnapshotAtAnyEventChangesNothing(t *testing.T) {
 		}
 	}
 }
+
+// So does one that judges recordings of one server together.
+func TestSnapshotOfJoinedRecordings(t *testing.T) {
+	rng := rand.New(rand.NewPCG(23, 24))
+	for _, name := range []string{"ts-f03_drift_shared_server", "ts-f17_mix_all"} {
+		dir := "../testdata/cases/" + name + "/"
+		paths := []string{dir + "capture.har", dir + "capture.pcap", dir + "server.log"}
+		set, err := parsers.Open(t.Context(), paths, parsers.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		joins, err := set.Survey()
+		set.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := events(t, parsers.Options{Joins: joins}, paths...)
+		want := resumed(t, all)
+		for range 8 {
+			k := rng.IntN(len(all) + 1)
+			same(t, name, resumed(t, all, k, k/2), want)
+		}
+		slices.Reverse(paths)
+		same(t, name+" in reverse", resumed(t, events(t, parsers.Options{Joins: joins}, paths...)), want)
+	}
+}

@@ -121,6 +121,8 @@ type Evidence struct {
 	Party   string // alias
 	Says    string // what this record shows, a few words
 	Excerpt string // unmasked, at most event.MaxExcerpt bytes
+	Link    uint64 // as in event.Event; 0 = no other recording could tell of it
+	View    int32  // which recording it stands in
 }
 
 // Note is something worth knowing that is no isolation failure (the closed list of DETECTION §6).

@@ -21,6 +21,7 @@ import (
 type inputFlags struct {
 	inputFormat  string
 	domains      []string
+	join         bool
 	assume       string
 	sharedDesign bool
 	zone         string
@@ -38,6 +39,7 @@ type inputFlags struct {
 func (f *inputFlags) register(fs *pflag.FlagSet) {
 	fs.StringVar(&f.inputFormat, "input-format", "", "read every input as this `FORMAT` instead of recognising it (see formats)")
 	fs.StringArrayVar(&f.domains, "domain", nil, "`NAME=GLOB` makes one domain of what matches the glob by input path, or by server and path (repeatable)")
+	fs.BoolVar(&f.join, "join", false, "make one domain of recordings of one server (log, HAR, capture) that show the same sessions; reads the inputs twice")
 	fs.StringVar(&f.assume, "assume", "", "`HOW` sessions are served: multiplexed by one process, or pinned, each to its own")
 	fs.BoolVar(&f.sharedDesign, "shared-sessions-by-design", false, "conversations share sessions on purpose: drop that hazard, keep crossings")
 	fs.StringVar(&f.zone, "assume-tz", "", "`OFFSET` from UTC of stamps without a zone, such as +02:00")
@@ -56,7 +58,7 @@ func (f *inputFlags) register(fs *pflag.FlagSet) {
 // options checks the flags and turns them into those of a scan.
 func (f *inputFlags) options(paths []string, stdin io.Reader) (scan.Options, error) {
 	opt := scan.Options{
-		Paths: paths, Stdin: stdin, InputFormat: f.inputFormat, Domains: f.domains, Zone: f.zone, TLSKeyLog: f.keyLog,
+		Paths: paths, Stdin: stdin, InputFormat: f.inputFormat, Domains: f.domains, Join: f.join, Zone: f.zone, TLSKeyLog: f.keyLog,
 		Assume: f.assume, SharedByDesign: f.sharedDesign, CancelWindow: f.cancelWindow,
 	}
 	if !slices.Contains([]string{"", scan.Multiplexed, scan.Pinned}, f.assume) {

@@ -20,7 +20,7 @@ const settingsFile = "isodetect.yaml"
 // settingNames are the flags that a configuration file may set: what belongs to a
 // server or a pipeline. What shows secrets or writes files stays with whoever runs it.
 var settingNames = []string{
-	"input-format", "domain", "assume", "shared-sessions-by-design", "assume-tz", "cancel-window", "limit", "patterns",
+	"input-format", "domain", "join", "assume", "shared-sessions-by-design", "assume-tz", "cancel-window", "limit", "patterns",
 	"fail-on", "require", "baseline", "strict-baseline", "inconclusive", "require-complete", "show",
 }
 

@@ -75,6 +75,7 @@ type Input struct {
 	Modified int64
 	Log      string // path of the rotated log of which the input is one file; "" = of none
 	Missing  string // what of that log is not there between the file before and this one; "" = nothing that is known of
+	Ahead    int64  // ns by which its clock was put back, to that of the recording that it is joined with
 	Opener
 	Stats Stats
 }

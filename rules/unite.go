@@ -1,0 +1,343 @@
+package rules
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/signals"
+)
+
+// Where several recordings show the traffic of one server (--join), its domain is judged
+// by what all of them tell together, and each capture also by what it shows alone: there
+// a value stands in one request and not in two, and the hole of one is no hole of another.
+// At the end both are one domain again, in which every fact stands once.
+
+// unite takes the domains of one recording alone into those of all.
+func (e *Engine) unite() {
+	var alone []*Sink
+	for _, s := range e.Sinks {
+		if s.Domain.Of != nil {
+			alone = append(alone, s)
+		}
+	}
+	for _, s := range e.Sinks {
+		if s.Links == nil || s.Domain.Of != nil {
+			continue
+		}
+		var of []*Sink
+		for _, a := range alone {
+			if a.Domain.Of == s.Domain {
+				of = append(of, a)
+			}
+		}
+		s.unite(of)
+	}
+	e.Sinks = slices.DeleteFunc(e.Sinks, func(s *Sink) bool { return s.Domain.Of != nil })
+}
+
+func (s *Sink) unite(alone []*Sink) {
+	captures := slices.DeleteFunc(slices.Clone(alone), func(a *Sink) bool { return a.Domain.Log })
+	s.discount(captures)
+	if slices.ContainsFunc(captures, func(a *Sink) bool { return whole(a, captures) }) {
+		s.vet(alone)
+	}
+	for _, a := range captures {
+		for _, f := range a.Findings {
+			s.admit(f, a.Domain, captures)
+		}
+		s.Beyond = max(s.Beyond, a.Beyond)
+		for _, n := range a.Notes {
+			s.noted(n)
+		}
+		s.Domain.Supplement(a.Domain, whole(a, captures) && !slices.ContainsFunc(alone, func(o *Sink) bool {
+			return o.Domain.SessionsMade > a.Domain.SessionsMade // a log knows of more
+		}))
+	}
+	for _, a := range alone {
+		for i := range a.Tallies {
+			s.judgedAlone(&a.Tallies[i])
+		}
+	}
+	s.once()
+	for _, f := range s.Findings {
+		s.Links.Complete(f)
+	}
+}
+
+// whole reports whether a capture lost nothing and shows all that any of them does.
+func whole(a *Sink, captures []*Sink) bool {
+	return a.Domain.Whole() && !slices.ContainsFunc(captures, func(o *Sink) bool {
+		return o.Domain.Requests > a.Domain.Requests || o.Domain.SessionsMade > a.Domain.SessionsMade
+	})
+}
+
+// vet weakens what all recordings show together to what one of them shows alone. Beside
+// a whole capture the others have nothing to add but the doubts of their clocks.
+func (s *Sink) vet(alone []*Sink) {
+	for _, f := range s.Findings {
+		most := min(f.Strength, signals.Possible)
+		for _, a := range alone {
+			if most < f.Strength {
+				most = max(most, a.strengthOf(f))
+			}
+		}
+		if most < f.Strength {
+			f.Strength, f.Assumption = most, "the clocks of the recordings give the order of what each tells"
+		}
+	}
+}
+
+// strengthOf is how sure one recording alone is of what all together show.
+func (s *Sink) strengthOf(f *signals.Finding) signals.Strength {
+	most := signals.None
+	if i, ok := s.Keys[key(f)]; ok {
+		most = s.Findings[i].Strength
+	}
+	for _, o := range s.Findings {
+		if o.Strength > most && sameFact(o, f) {
+			most = o.Strength
+		}
+	}
+	return most
+}
+
+// Teller is when one of several recordings showed a finding.
+type Teller struct {
+	View  int32
+	Count int
+	Shown signals.Finding // only its Times
+}
+
+// tells counts an occurrence for the recording that its last record stands in.
+func (s *Sink) tells(k uint64, f *signals.Finding) {
+	view, at := int32(0), int64(-1<<62)
+	for _, e := range f.Evidence {
+		if e.Role != signals.Context && e.Time.To >= at {
+			view, at = e.View, e.Time.To
+		}
+	}
+	if s.Told == nil {
+		s.Told = map[uint64][]Teller{}
+	}
+	all := s.Told[k]
+	i := slices.IndexFunc(all, func(t Teller) bool { return t.View == view })
+	if i < 0 {
+		if len(s.Told) > maxFindings || len(all) >= maxTellers {
+			return
+		}
+		i, all = len(all), append(all, Teller{View: view})
+	}
+	all[i].Count++
+	all[i].Shown.Occur(f.Last, 1)
+	s.Told[k] = all
+}
+
+const maxTellers = 16
+
+// discount takes repetitions from the counts of what all recordings show together: its
+// occurrences are those of the recording that shows most of them.
+func (s *Sink) discount(alone []*Sink) {
+	for _, f := range s.Findings {
+		all := slices.Clone(s.Told[key(f)])
+		if slices.ContainsFunc(alone, func(a *Sink) bool { return a.knows(f) }) {
+			f.Count, f.Times = 0, nil // absorb puts in what they count; here stand those of two captures at once, too
+			all = slices.DeleteFunc(all, func(t Teller) bool {
+				return slices.ContainsFunc(alone, func(a *Sink) bool { return a.Domain.Key.View == t.View+1 })
+			})
+		}
+		if len(all) > 0 {
+			most := slices.MaxFunc(all, func(a, b Teller) int { return a.Count - b.Count })
+			f.Count, f.Times = most.Count, most.Shown.Times
+		}
+	}
+	for i := range s.Tallies {
+		t := &s.Tallies[i]
+		if slices.ContainsFunc(alone, func(a *Sink) bool { return a.Tally(t.Signal).Judged > 0 }) {
+			t.Judged = 0 // judgedAlone puts in the most
+		}
+	}
+}
+
+func (s *Sink) knows(f *signals.Finding) bool {
+	_, ok := s.Keys[key(f)]
+	return ok
+}
+
+// admit takes a finding of one recording. One that all of them together do not show
+// counts where that recording holds as much of its parties as any other capture; what
+// shows between the conversations of a session is in the answers and needs no more.
+func (s *Sink) admit(f *signals.Finding, d *correlate.Domain, alone []*Sink) {
+	if i, ok := s.Keys[key(f)]; ok {
+		absorb(s.Findings[i], f)
+		return
+	}
+	for _, o := range s.Findings {
+		if sameFact(o, f) {
+			absorb(o, f)
+			return
+		}
+	}
+	n := *f
+	if !f.Signal.Alone && partial(f, d, alone) {
+		n.Strength = min(n.Strength, signals.Possible)
+		n.Assumption = "what other recordings of the server show and this one does not explains nothing of it"
+	}
+	if s.Keys == nil {
+		s.Keys = map[uint64]int{}
+	}
+	s.Keys[key(&n)] = len(s.Findings)
+	s.Findings = append(s.Findings, &n)
+}
+
+// partial reports whether another capture shows more requests of a cause or victim than d.
+func partial(f *signals.Finding, d *correlate.Domain, alone []*Sink) bool {
+	for _, p := range f.Parties {
+		own := d.Sessions[p.Session]
+		if p.Session == "" || own == nil || p.Role != signals.Cause && p.Role != signals.Victim {
+			continue
+		}
+		for _, a := range alone {
+			if o := a.Domain.Sessions[p.Session]; o != nil && o.Requests > own.Requests {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// once makes one finding of those by which a log and a capture report one fact.
+func (s *Sink) once() {
+	for i := 0; i < len(s.Findings); i++ {
+		for k := len(s.Findings) - 1; k > i; k-- {
+			if f, o := s.Findings[i], s.Findings[k]; sameFact(f, o) && twoTellers(f, o) {
+				absorb(f, o)
+				s.Findings = slices.Delete(s.Findings, k, k+1)
+			}
+		}
+	}
+	s.Keys = nil
+}
+
+// sameFact reports whether two findings of different recordings may be one fact, told
+// in two ways: the same signal about parties of which one tells no more than the other
+// does, and about an id, token or URI that both name.
+func sameFact(a, b *signals.Finding) bool {
+	if a.Signal != b.Signal || (a.Strength == signals.Hazard) != (b.Strength == signals.Hazard) {
+		return false
+	}
+	if !within(a.Parties, b.Parties) && !within(b.Parties, a.Parties) {
+		return false
+	}
+	return common(a.RequestIDs, b.RequestIDs) && common(a.Tokens, b.Tokens) && common(a.URIs, b.URIs)
+}
+
+// within reports whether all sessions that one finding accuses or pities stand in the other.
+func within(a, b []signals.Party) bool {
+	named := 0
+	for _, p := range a {
+		if p.Session == "" || p.Role != signals.Cause && p.Role != signals.Victim {
+			continue
+		}
+		named++
+		if !slices.ContainsFunc(b, func(q signals.Party) bool { return q.Session == p.Session }) {
+			return false
+		}
+	}
+	return named > 0
+}
+
+// common reports whether two lists share a value, or one of them says nothing.
+func common(a, b []string) bool {
+	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(v string) bool { return slices.Contains(b, v) })
+}
+
+// twoTellers reports whether two recordings tell of two findings: a log and a capture,
+// or two that have no record in common, or that begin with one happening.
+func twoTellers(a, b *signals.Finding) bool {
+	if (a.Variant == byLog) != (b.Variant == byLog) {
+		return true
+	}
+	if len(a.Evidence) > 0 && len(b.Evidence) > 0 {
+		if e, o := &a.Evidence[0], &b.Evidence[0]; twins(e, o) {
+			return true
+		}
+	}
+	return !slices.ContainsFunc(a.Evidence, func(e signals.Evidence) bool {
+		return slices.ContainsFunc(b.Evidence, func(o signals.Evidence) bool { return o.View == e.View })
+	})
+}
+
+const byLog = "log" // the variant of what log lines say
+
+// absorb takes what another recording tells of the same fact. The stronger one, or the
+// one that knows more parties, gives the text, and the other one the records that it
+// alone rests on.
+func absorb(f, o *signals.Finding) {
+	main, rest := *f, *o
+	if o.Strength > f.Strength || o.Strength == f.Strength && accused(o) > accused(f) {
+		main, rest = rest, main
+	}
+	if rest.Count > main.Count { // the occurrences are the same ones
+		main.Count, main.Times = rest.Count, rest.Times
+	}
+	main.First, main.Last = min(f.First, o.First), max(f.Last, o.Last)
+	main.RequestIDs, main.Tokens, main.URIs = union(main.RequestIDs, rest.RequestIDs), union(main.Tokens, rest.Tokens), union(main.URIs, rest.URIs)
+	main.Evidence = slices.Clone(main.Evidence)
+	for _, e := range rest.Evidence {
+		main.Evidence = beside(main.Evidence, e)
+	}
+	*f = main
+}
+
+// accused counts the sessions that a finding accuses or pities.
+func accused(f *signals.Finding) (n int) {
+	for _, p := range f.Parties {
+		if p.Session != "" && (p.Role == signals.Cause || p.Role == signals.Victim) {
+			n++
+		}
+	}
+	return n
+}
+
+// beside puts a record into evidence behind the one of another recording that tells of
+// the same, else at the end.
+func beside(to []signals.Evidence, e signals.Evidence) []signals.Evidence {
+	if len(to) >= maxEvidence || slices.ContainsFunc(to, func(m signals.Evidence) bool { return m.At == e.At }) {
+		return to
+	}
+	for i := range to {
+		m := &to[i]
+		alike := m.View != e.View && m.Role == e.Role && m.Party == e.Party && m.Says == e.Says
+		if alike || m.Party == e.Party && twins(m, &e) {
+			e.Role, e.Says = m.Role, strings.TrimSuffix(m.Says, elsewhere)+elsewhere
+			return slices.Insert(to, i+1, e)
+		}
+	}
+	return append(to, e)
+}
+
+// noted takes a note of one recording. What all together noted of a kind holds it already.
+func (s *Sink) noted(n *signals.Note) {
+	for _, o := range s.Notes {
+		if o.Kind == n.Kind {
+			o.Count = max(o.Count, n.Count)
+			return
+		}
+	}
+	s.Notes = append(s.Notes, n)
+}
+
+// judgedAlone takes how often a signal could be judged in one recording: the occasions
+// are the same ones, so the most that a recording shows counts.
+func (s *Sink) judgedAlone(a *Tally) {
+	t := s.tally(a.Signal)
+	switch {
+	case a.Judged > t.Judged:
+		t.Judged, t.Why = a.Judged, a.Why
+	case t.Judged == 0:
+		for _, why := range a.Why {
+			s.Unassessable(a.Signal, why)
+		}
+	}
+}
