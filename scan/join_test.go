@@ -116,7 +116,7 @@ func checkJoined(t *testing.T, r recording, set []string, res *verdict.Result, i
 			}) {
 				t.Errorf("%s: %s names %s", call, must, partiesOf(&found[0]))
 			}
-			if !slices.ContainsFunc(found, func(f signals.Finding) bool { return shows(&f, inputs, path) }) {
+			if !slices.ContainsFunc(found, func(f signals.Finding) bool { return restsOn(&f, inputs, path) }) {
 				t.Errorf("%s: no %s shows a record of %s", call, must, filepath.Base(path))
 			}
 		}
@@ -129,7 +129,7 @@ func checkJoined(t *testing.T, r recording, set []string, res *verdict.Result, i
 	return 0
 }
 
-func shows(f *signals.Finding, inputs []*source.Input, path string) bool {
+func restsOn(f *signals.Finding, inputs []*source.Input, path string) bool {
 	return slices.ContainsFunc(f.Evidence, func(e signals.Evidence) bool { return inputs[e.At.Source].Path == path })
 }
 
@@ -144,12 +144,12 @@ func TestJoinedClocksDiffer(t *testing.T) {
 			continue
 		}
 		before, inputs := runJoined(t, paths)
-		want := told(before, inputs)
+		want := placesOf(before, inputs)
 		shift := []int64{40, -95, 600}[i%3] // s
 		paths[pcap] = put(t, filepath.Join(t.TempDir(), "capture.pcap"), shifted(t, paths[pcap], shift))
 		res, inputs := runJoined(t, paths)
 		joined += checkJoined(t, r, paths, res, inputs)
-		if got := told(res, inputs); got != want {
+		if got := placesOf(res, inputs); got != want {
 			t.Errorf("%s: with another clock the recordings tell\n%swithout\n%s", file, got, want)
 		}
 		for _, f := range res.Findings {
@@ -228,14 +228,14 @@ func TestJoinReadsAPipeTwice(t *testing.T) {
 		t.Fatalf("%d domains, %d findings: %s", len(res.Domains), len(res.Findings), res.Why)
 	}
 	for _, f := range res.Findings {
-		if f.Strength >= signals.Probable && !shows(&f, inputs, "-") {
+		if f.Strength >= signals.Probable && !restsOn(&f, inputs, "-") {
 			t.Errorf("%s shows nothing of standard input", f.Signal.Name)
 		}
 	}
 }
 
 // told lists the findings that count, each with the inputs whose records it shows.
-func told(res *verdict.Result, inputs []*source.Input) string {
+func placesOf(res *verdict.Result, inputs []*source.Input) string {
 	var lines []string
 	for _, f := range res.Findings {
 		if f.Strength < signals.Probable {
