@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/bmatcuk/doublestar/v4"
+
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -76,6 +78,8 @@ func (s *Set) addPath(p string) {
 	p = filepath.Clean(p)
 	info, err := os.Stat(p)
 	switch {
+	case errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(p, "*?["):
+		s.addMatches(p)
 	case err != nil:
 		m := s.add(p, -1)
 		m.Named, m.Err = true, plain(err)
@@ -97,6 +101,22 @@ func (s *Set) addPath(p string) {
 		m := s.add(p, info.Size())
 		m.Named, m.real, m.Modified = true, realPath(p), info.ModTime().UnixNano()
 		m.Opener = &regular{open: func() (*os.File, error) { return openPlain(os.Open(p)) }, meter: s.Meter, stats: &m.Stats}
+	}
+}
+
+// addMatches adds what a pattern finds that no shell has put in its place. One that
+// finds nothing is no input that could not be read: the run has nothing to judge there.
+func (s *Set) addMatches(pattern string) {
+	found, err := doublestar.FilepathGlob(pattern, doublestar.WithFailOnIOErrors())
+	if err != nil || len(found) == 0 {
+		m := s.add(pattern, -1)
+		if m.Err = errors.New("nothing matches this pattern"); err != nil {
+			m.Err, m.Named = plain(err), true
+		}
+		return
+	}
+	for _, p := range found {
+		s.addPath(p)
 	}
 }
 

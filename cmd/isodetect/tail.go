@@ -98,6 +98,7 @@ func (f *tailFlags) options(c *cobra.Command, args []string) (tail.Options, erro
 		return opt, fmt.Errorf("cannot use --from %s: %w", quoted(f.from), err)
 	}
 	opt.Follow.Clock = opt.Clock
+	opt.Follow.Trouble = trouble(opt.Log)
 	g, err := gate.Parse(f.failOn)
 	if err == nil && g.Expression() {
 		err = errors.New("an expression needs all findings; alert on the metrics instead (isodetect alerts)")
@@ -166,6 +167,17 @@ func (f *tailFlags) hook(log func(string)) (*tail.Webhook, error) {
 	return w, nil
 }
 
+// trouble tells what keeps a source from being read, and that it is over.
+func trouble(log func(string)) func(*follow.Source, error) {
+	return func(s *follow.Source, err error) {
+		if err != nil {
+			log(s.Path + ": " + err.Error() + "; it is tried again")
+			return
+		}
+		log(s.Path + ": can be read")
+	}
+}
+
 // hookClient calls nobody but the address that was given: a redirect is an answer.
 func hookClient() *http.Client {
 	return &http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
@@ -183,6 +195,10 @@ func watch(c *cobra.Command, opt tail.Options, listen string) error {
 		}
 		served = make(chan error, 1)
 		go func() { served <- opt.Gauges.Serve(ctx, l) }()
+	}
+	if hints, err := follow.NewHints(); err == nil { // without them it is looked every 250 ms
+		defer hints.Close()
+		opt.Follow.Wake = hints
 	}
 	t, err := tail.New(opt)
 	if err != nil {
