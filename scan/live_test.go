@@ -331,7 +331,7 @@ func TestMarksChangeNothing(t *testing.T) {
 			same(t, l.name+" with some marks, in several files", followed(t, parsers.Options{Idle: silence}, some, unlocated), want)
 		}
 	}
-	if marks < 500 || files < 100 {
+	if thin == 1 && (marks < 500 || files < 100) {
 		t.Errorf("only %d marks in %d logs", marks, files)
 	}
 }
@@ -365,7 +365,7 @@ func TestSilenceTellsWhatWaits(t *testing.T) {
 			t.Errorf("%s: silence counts as time that was watched: %d to %d, then %d to %d", name, first, last, d.First, d.Last)
 		}
 	}
-	if told < 10 {
+	if thin == 1 && told < 10 {
 		t.Errorf("only %d", told)
 	}
 }

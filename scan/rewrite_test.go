@@ -192,7 +192,7 @@ func TestFindingsSurviveLossElsewhere(t *testing.T) {
 			}
 		}
 	}
-	if tried < 20 {
+	if thin == 1 && tried < 20 {
 		t.Errorf("only %d findings were tried", tried)
 	}
 }
@@ -287,7 +287,7 @@ func TestBothSidesOfAProxyAreTwoDomains(t *testing.T) {
 		}
 		tried++
 	}
-	if tried == 0 {
+	if thin == 1 && tried == 0 {
 		t.Error("no recording of both sides of a proxy was tried")
 	}
 }

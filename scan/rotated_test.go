@@ -161,7 +161,7 @@ func TestRepeatedEndsChangeNothing(t *testing.T) {
 			t.Errorf("%s: %d repeated lines are not counted", in.path, repeated)
 		}
 	}
-	if tried < 10 {
+	if thin == 1 && tried < 10 {
 		t.Errorf("only %d logs were tried", tried)
 	}
 }
