@@ -195,7 +195,12 @@ func TestKeysForSome(t *testing.T) {
 		whole = append(whole, l)
 	}
 	wants := strings.Split(strings.TrimSpace(conversation), "\n")
-	expect(t, plainLines(whole), strings.Join(wants[:len(wants)-3], "\n")+"\n0 unreadable TLS 1 https://10.0.0.1:8080")
+	// Which of the two connections ends first is up to the machine that runs the test.
+	told := plainLines(whole)
+	slices.SortStableFunc(told, func(a, b string) int {
+		return strings.Count(a, "unreadable") - strings.Count(b, "unreadable")
+	})
+	expect(t, told, strings.Join(wants[:len(wants)-3], "\n")+"\n0 unreadable TLS 1 https://10.0.0.1:8080")
 	if dark < 3 {
 		t.Errorf("%d packets of the other connection are holes", dark)
 	}
