@@ -46,27 +46,37 @@ func (x *exchange) method() string {
 
 var pythonTypes = map[string]string{"tools/call": "CallToolRequest", "resources/read": "ReadResourceRequest", "resources/subscribe": "SubscribeRequest"}
 
-// newPython writes what python-sdk logs at DEBUG through logging with an asctime
-// format, and the access lines of uvicorn among it.
+// newPython writes what python-sdk 1.x logs at DEBUG through logging with an asctime
+// format, and the access lines of uvicorn among it, as parsers/logs/testdata/tools/python-asctime.log
+// has them; an application logs beside it.
 func newPython(w io.Writer) writer {
 	return newTextWriter(w, func(t *textWriter, h *happening) {
 		x := h.x
 		say := func(logger, level, format string, args ...any) {
 			t.put(time.Unix(0, h.at).UTC().Format("2006-01-02 15:04:05,000")+" - "+logger+" - "+level+" - "+format+"\n", args...)
 		}
+		const manager, transport, server = "mcp.server.streamable_http_manager", "mcp.server.streamable_http", "mcp.server.lowlevel.server"
+		request := pythonTypes[x.method()]
 		switch {
 		case h.what == opened && x.answers:
-			say("mcp.server.streamable_http_manager", "INFO", "Created new transport with session ID: %s", x.s.id)
+			say(manager, "INFO", "Created new transport with session ID: %s", x.s.id)
 		case h.what == opened && x.verb == "DELETE":
-			say("mcp.server.streamable_http", "INFO", "Terminating session: %s", x.s.id)
-		case h.what == opened && pythonTypes[x.method()] != "":
-			say("mcp.server.lowlevel.server", "INFO", "Processing request of type %s", pythonTypes[x.method()])
-			say("notes.store", "DEBUG", "query took %d ms for %d rows", t.rng.IntN(40), t.rng.IntN(200))
+			say(transport, "INFO", "Terminating session: %s", x.s.id)
+		case h.what == opened:
+			say(manager, "DEBUG", "Session already exists, handling request directly")
 		case h.what == headed:
 			text := map[int]string{200: "200 OK", 202: "202 Accepted"}[x.status]
 			t.put("INFO:     %s:%d - \"%s /mcp HTTP/1.1\" %s\n", address(x.c.ip), x.c.port, x.verb, text)
-		case h.what == closed && pythonTypes[x.method()] != "":
-			say("mcp.server.lowlevel.server", "DEBUG", "Response sent")
+			if request == "" {
+				return
+			}
+			say(server, "DEBUG", "Received message: <mcp.shared.session.RequestResponder object at 0x%012x>", 0x7fef00000000+t.rng.IntN(1<<28)<<4)
+			say(server, "INFO", "Processing request of type %s", request)
+			say(server, "DEBUG", "Dispatching request of type %s", request)
+			say("notes.store", "DEBUG", "query took %d ms for %d rows", t.rng.IntN(40), t.rng.IntN(200))
+		case h.what == closed && request != "":
+			say(server, "DEBUG", "Response sent")
+			say(transport, "DEBUG", "Closing SSE writer")
 			say("httpx", "DEBUG", "send_request_headers.complete return_value=None")
 			if t.rng.IntN(2) == 0 {
 				say("notes.index", "INFO", "indexed %d documents for the nightly job", t.rng.IntN(90))
@@ -75,29 +85,35 @@ func newPython(w io.Writer) writer {
 	})
 }
 
-// newSlog writes what a go-sdk server logs through slog's text handler with a
-// middleware that logs every request, and lines of its own.
+// newSlog writes what a mcp-go server logs through slog's text handler, as
+// parsers/logs/testdata/tools/mcpgo-text.log has it; an application logs beside it.
 func newSlog(w io.Writer) writer {
 	return newTextWriter(w, func(t *textWriter, h *happening) {
 		x := h.x
 		say := func(level, msg, format string, args ...any) {
-			t.put("time="+time.Unix(0, h.at).UTC().Format("2006-01-02T15:04:05.000Z")+" level="+level+` msg="`+msg+`" `+format+"\n", args...)
+			t.put("time="+time.Unix(0, h.at).UTC().Format("2006-01-02T15:04:05.000Z")+" level="+level+` msg=`+msg+` `+format+"\n", args...)
 		}
 		m := x.method()
+		took := float64(h.at-x.at) / 1e9
 		switch {
-		case h.what == opened && x.answers:
-			say("INFO", "session created", "session_id=%s", x.s.id)
+		case h.what == closed && x.answers:
+			say("INFO", "mcp.request", "mcp.method=initialize mcp.session.id=mcp-session-%s duration_s=%.6g outcome=ok", uuid(x.s.id), took)
 		case h.what == opened && pythonTypes[m] != "":
-			say("INFO", "MCP method started", "method=%s session_id=%s has_params=true", m, x.s.id)
-			say("DEBUG", "query done", "rows=%d took=%d.%dms", t.rng.IntN(200), t.rng.IntN(40), t.rng.IntN(10))
-		case h.what == closed && x.verb == "DELETE":
-			say("INFO", "session closed", "session_id=%s", x.s.id)
+			say("DEBUG", `"query done"`, "table=notes rows=%d took=%d.%dms pool_free=%d", t.rng.IntN(200), t.rng.IntN(40), t.rng.IntN(10), t.rng.IntN(16))
 		case h.what == closed && pythonTypes[m] != "":
-			say("INFO", "MCP method completed", "method=%s session_id=%s duration_ms=%d", m, x.s.id, (h.at-x.at)/1e6)
-			say("DEBUG", "cache refreshed", "entries=%d hits=%d", t.rng.IntN(90), t.rng.IntN(900))
+			if m == "tools/call" {
+				say("INFO", "mcp.tool", "mcp.tool.name=search_notes duration_s=%.6g outcome=ok", took)
+			}
+			say("INFO", "mcp.request", "mcp.method=%s mcp.session.id=mcp-session-%s mcp.protocol.version=2025-06-18 duration_s=%.6g outcome=ok", m, uuid(x.s.id), took)
+			say("DEBUG", `"cache refreshed"`, "entries=%d hits=%d misses=%d evicted=%d", t.rng.IntN(90), t.rng.IntN(900), t.rng.IntN(90), t.rng.IntN(9))
 			if t.rng.IntN(2) == 0 {
-				say("DEBUG", "pool", "free=%d wait_us=%d", t.rng.IntN(16), t.rng.IntN(900))
+				say("DEBUG", `"stored event"`, `stream=notes bytes=%d path=/var/lib/notes/%08x.seg`, t.rng.IntN(9000), t.rng.Uint32())
 			}
 		}
 	})
+}
+
+// uuid writes the 32 hexadecimal digits of a session id as a UUID.
+func uuid(id string) string {
+	return id[:8] + "-" + id[8:12] + "-" + id[12:16] + "-" + id[16:20] + "-" + id[20:]
 }

@@ -143,7 +143,7 @@ func TestCaptureReads(t *testing.T) {
 func TestTextShape(t *testing.T) {
 	f := func(name, session, request, noise string) {
 		t.Helper()
-		out := generate(t, name, Options{Seed: 1, Sessions: 100, Bytes: 1_000_000})
+		out := generate(t, name, Options{Seed: 1, Sessions: 100, Bytes: 1_500_000})
 		lines, sessions, requests, others := 0, 0, 0, 0
 		for line := range bytes.Lines(out) {
 			lines++
@@ -156,10 +156,10 @@ func TestTextShape(t *testing.T) {
 				others++
 			}
 		}
-		if sessions < 100 || requests*100 < lines*15 || others*100 < lines*15 {
+		if sessions < 100 || requests*100 < lines*10 || others*100 < lines*10 {
 			t.Errorf("%s: of %d lines %d are about sessions, %d about requests, %d of one kind of noise", name, lines, sessions, requests, others)
 		}
 	}
 	f("python", "Created new transport with session ID: ", "Processing request of type ", "httpx - DEBUG")
-	f("slog", `msg="session created"`, `msg="MCP method started"`, `msg="cache refreshed"`)
+	f("slog", "mcp.method=initialize", "msg=mcp.request", `msg="cache refreshed"`)
 }
