@@ -20,15 +20,17 @@ type ahead struct {
 	cur   *chunk
 	i     int // in cur.lines
 
-	line line // that next returned last
-	n    int64
+	line   line // that next returned last
+	values []valueSpan
+	n      int64
 }
 
 // chunk is a number of lines in order, and what ended the reading behind them.
 type chunk struct {
-	buf   []byte
-	lines []line
-	err   error
+	buf    []byte
+	lines  []line
+	values []valueSpan
+	err    error
 }
 
 // line is one line of an input.
@@ -37,7 +39,9 @@ type line struct {
 	offset int64 // in the input
 	read   int64 // bytes of the input up to here
 	seen   glance
-	long   bool // it was longer than the limit and skipped
+	shape  *shape // of a line of pairs that the parser has to read, nil = not known
+	values int    // where in chunk.values those of the shape end
+	long   bool   // it was longer than the limit and skipped
 }
 
 const (
@@ -65,11 +69,12 @@ func (a *ahead) next() ([]byte, error) {
 		}
 		a.cur, a.i = <-a.full, 0
 	}
-	from := 0
+	from, values := 0, 0
 	if a.i > 0 {
-		from = a.cur.lines[a.i-1].end
+		from, values = a.cur.lines[a.i-1].end, a.cur.lines[a.i-1].values
 	}
 	a.line = a.cur.lines[a.i]
+	a.values = a.cur.values[values:a.line.values]
 	a.i++
 	a.n++
 	return a.cur.buf[from:a.line.end:a.line.end], nil
@@ -113,8 +118,14 @@ func (a *ahead) run() {
 		default:
 			l := line{offset: a.lines.Offset(), read: a.lines.Read(), long: err != nil}
 			if !l.long && a.skim != nil {
-				l.seen = a.skim.look(b)
+				if l.seen = a.skim.look(b); l.seen == pairs {
+					l.shape = a.skim.shape
+				}
 			}
+			if l.shape != nil {
+				c.values = append(c.values, a.skim.shapes.values...)
+			}
+			l.values = len(c.values)
 			c.add(b, l)
 			if len(c.buf) >= chunkBytes || len(c.lines) >= chunkLines {
 				c = a.pass(c)
@@ -142,7 +153,7 @@ func (a *ahead) pass(c *chunk) *chunk {
 func (a *ahead) take() *chunk {
 	select {
 	case c := <-a.empty:
-		c.lines, c.err = c.lines[:0], nil
+		c.lines, c.values, c.err = c.lines[:0], c.values[:0], nil
 		if c.buf = c.buf[:0]; cap(c.buf) > 4*chunkBytes {
 			c.buf = nil // give the room of a huge line back
 		}

@@ -85,6 +85,10 @@ func (s *formState) begin(line []byte) {
 func (p *parser) readText(b []byte) bool {
 	if p.seen == pairs {
 		p.seen = unclear
+		if p.shape != nil {
+			p.rec.fill(b, p.shape, p.values)
+			return true
+		}
 		return p.rec.readMessage(b, 0)
 	}
 	if b = systemd(b); len(b) > maxText || wrapped(b) {

@@ -46,17 +46,20 @@ type parser struct {
 	user   *userPatterns   `snapshot:"-"` // nil = the user gave none
 	shapes *pattern.Shapes `snapshot:"-"` // of the lines that were not understood, nil = nobody asks
 
-	seen   glance `snapshot:"-"` // what the current line showed ahead
+	seen   glance      `snapshot:"-"` // what the current line showed ahead
+	shape  *shape      `snapshot:"-"` // of the current line, where seen is pairs; nil = not known
+	values []valueSpan `snapshot:"-"` // where its values stand
 	peeler *envelope.Peeler
 	wrap   wrap   `snapshot:"-"` // what the envelopes of the current line tell
 	outer  outer  `snapshot:"-"` // the physical line, and what becomes of it
 	shown  []byte `snapshot:"-"` // what of it stands in excerpts instead of it: a record of a document; nil = the line
 
 	// Of the current line.
-	base  event.Event `snapshot:"-"` // time, address, domain, loss; nothing else is ever set
-	began int         // its first event in queue
-	said  phrase      `snapshot:"-"`
-	msg   []byte      `snapshot:"-"`
+	base    event.Event `snapshot:"-"` // time, address, domain, loss; nothing else is ever set
+	stamped int64       `snapshot:"-"` // when it was written or received, ns; 0 = not known
+	began   int         // its first event in queue
+	said    phrase      `snapshot:"-"`
+	msg     []byte      `snapshot:"-"`
 }
 
 func newParser(stats *source.Stats, opt source.Options) *parser {
@@ -146,6 +149,7 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 		}
 		return ignored, ""
 	}
+	p.stats.Stamp(p.stamped)
 	p.kinds(p.queue[before:])
 	excerpt := p.excerpt(b)
 	for i := before; i < len(p.queue); i++ {
@@ -193,6 +197,7 @@ func (p *parser) text(b []byte) bool {
 
 // stamp fills what all events of the line have in common.
 func (p *parser) stamp(at event.Address) {
+	p.stamped = 0
 	p.base.At, p.base.Domain, p.base.Time, p.base.Loss = at, p.wrap.place(p.domain.of(&p.rec)), event.Time{}, 0
 	if t := p.rec.get(slotTime); t.form != formNone {
 		st, ok := p.rec.time(t, p.opt.AssumeUTCOffset)
@@ -206,7 +211,7 @@ func (p *parser) stamp(at event.Address) {
 				p.stats.Note("times have no zone and were read as UTC; --assume-tz says which zone they are in")
 			}
 			p.base.Time = p.when(p.rec.text(t), st)
-			p.stats.Stamp(st.ns)
+			p.stamped = st.ns
 			return
 		}
 	}

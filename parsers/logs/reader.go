@@ -101,7 +101,7 @@ func (r *reader) line() error {
 		stats.Ignored++
 		stats.Repeated++
 		return nil
-	case r.parser.pass(b, l.seen):
+	case r.parser.pass(b, l, r.lines.values):
 		stats.Ignored++
 		return nil
 	}

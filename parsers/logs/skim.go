@@ -19,6 +19,8 @@ const (
 	bare                  // it too, but no envelope is around it, and no record of several lines begins with it
 	dull                  // running text that tells nothing
 	pairs                 // running text without a prefix, and no template: pairs from its beginning on
+	mute                  // such pairs that tell nothing
+	muteMCP               // such pairs that tell nothing but that the log is one of MCP
 	uvicorn               // a uvicorn access line that tells nothing by itself
 	clf                   // the same of the common log format
 )
@@ -40,7 +42,12 @@ func formNamed(name string) int {
 
 // skimmer looks at lines one by one. Its parser is a scratch pad: nothing that it
 // keeps of a line counts for another.
-type skimmer struct{ p *parser }
+type skimmer struct {
+	p      *parser
+	shapes shapes
+	shape  *shape // of the line that was looked at last, nil = not known
+	slots  []slot
+}
 
 // newSkimmer returns nil where the parser has to see every line: patterns of the user
 // may claim any of them, and proposals are made from those that carry nothing.
@@ -48,7 +55,7 @@ func newSkimmer(opt source.Options) *skimmer {
 	if opt.Patterns != nil || opt.Suggest != nil {
 		return nil
 	}
-	return &skimmer{newParser(&source.Stats{}, opt)}
+	return &skimmer{p: newParser(&source.Stats{}, opt), shapes: shapes{budget: shapeLoan}}
 }
 
 const maxSkimmed = 4 << 10 // longer lines are rare, and costly to read twice
@@ -61,6 +68,11 @@ func (s *skimmer) look(b []byte) glance {
 	c := b[0]
 	if len(b) > maxSkimmed || !isDigit(c) && (c|0x20 < 'a' || c|0x20 > 'z') {
 		return unclear
+	}
+	if s.shape = nil; c == 't' {
+		if s.shape = s.shapes.of(b, &s.p.rec.clock); s.shape != nil {
+			return s.shape.seen
+		}
 	}
 	many := bytes.Count(b, []byte("=")) > 1
 	if b[len(b)-1] == '}' && (!many || bytes.Contains(b, []byte("{ "))) || mayJoin(b) || bytes.IndexByte(b, 0x1b) >= 0 || !envelope.Bare(b) {
@@ -94,7 +106,7 @@ func (s *skimmer) look(b []byte) glance {
 	case templateOf(b[i:]) != nil || many && i > 0:
 		return bare
 	case many:
-		return pairs
+		return s.pairs(b)
 	case telling(b[i:]):
 		return bare
 	}
@@ -113,11 +125,66 @@ func (s *skimmer) access(b []byte, form int) glance {
 	return bare
 }
 
+// pairs looks at a line of pairs whose shape was not known.
+func (s *skimmer) pairs(b []byte) glance {
+	r := &s.p.rec
+	if s.shapes.budget <= 0 || !s.shapes.split(b) {
+		return pairs
+	}
+	idle := true
+	s.slots = s.slots[:0]
+	for k, c := range s.shapes.cells {
+		name, _ := r.again.of(r, b[c.key:c.sign])
+		if k == 0 && (name != slotTime || b[0] != 't' || c.sign < 2 || !plainTime(b[c.sign+1:c.end], &r.clock)) {
+			return pairs
+		}
+		s.slots = append(s.slots, name)
+		idle = idle && (idleSlots[name] || partOfShape(name))
+	}
+	g := pairs
+	if r.reset(); idle {
+		g = s.muted(b)
+	}
+	s.shapes.learn(b, s.slots, partOfShape, g)
+	return g
+}
+
+// partOfShape reports the slots whose values are taken for part of the shape of a line.
+func partOfShape(s slot) bool { return s == slotMessage || s == slotEvent }
+
+// idleSlots are the slots that decide nothing about a line which has no others but a
+// message, whatever they hold. It is read only.
+var idleSlots = [slots]bool{slotNone: true, slotTime: true, slotDuration: true, slotTool: true, slotOutcome: true, slotError: true, slotReason: true, slotPath: true, slotRemote: true}
+
+// muted looks at pairs and says whether they would give no event whatever the log
+// has said before: a parser to which everything counts makes none of them, and they
+// are no reason to let more count from there on.
+func (s *skimmer) muted(b []byte) glance {
+	p, r := s.p, &s.p.rec
+	p.forms.begin(b)
+	if !r.readMessage(b, 0) || r.twice != "" || len(r.bodies) > 0 {
+		return pairs
+	}
+	g := mute
+	for _, before := range [...]bool{false, true} {
+		p.queue, p.mcp = p.queue[:0], before
+		p.record()
+		switch {
+		case len(p.queue) > 0:
+			return pairs
+		case p.mcp && !before:
+			g = muteMCP
+		}
+	}
+	return g
+}
+
 // pass takes a line that was told ahead to carry nothing, and reports whether
 // that holds here: it does not where a record of several lines is open, or the line
 // answers for one before it. What else was told is kept for reading it.
-func (p *parser) pass(b []byte, g glance) bool {
-	p.seen = unclear
+func (p *parser) pass(b []byte, l *line, values []valueSpan) bool {
+	g := l.seen
+	p.seen, p.shape, p.values = unclear, l.shape, values
 	if g == unclear || p.peeler == nil {
 		return false
 	}
@@ -135,8 +202,11 @@ func (p *parser) pass(b []byte, g glance) bool {
 		return false
 	}
 	p.forms.begin(b)
-	if g == uvicorn || g == clf {
+	switch g {
+	case uvicorn, clf:
 		p.forms.last = glanceForms[g].k + 1
+	case muteMCP:
+		p.mcp = true
 	}
 	return true
 }

@@ -295,33 +295,33 @@ func FuzzQuickEqualsPlain(f *testing.F) {
 
 // TestNothingIsNotAllocated holds that lines that carry nothing cost no memory.
 func TestNothingIsNotAllocated(t *testing.T) {
-	f := func(line string) {
+	f := func(text string) {
 		t.Helper()
 		skim := newSkimmer(source.Options{})
 		p := newParser(&source.Stats{}, source.Options{})
 		p.peel("test")
-		b, n := []byte(line), int64(0)
+		b, n := []byte(text), int64(0)
 		read := func() {
 			n++
 			at := event.Address{Unit: event.UnitLine, N: n}
-			if p.pass(b, skim.look(b)) {
+			if p.pass(b, &line{seen: skim.look(b)}, nil) {
 				return
 			}
 			p.queue = p.queue[:0]
 			if fate, why := p.line(b, at); fate != ignored {
-				t.Fatalf("%q is not ignored: %d %s", line, fate, why)
+				t.Fatalf("%q is not ignored: %d %s", text, fate, why)
 			}
 		}
 		read()
 		if got := testing.AllocsPerRun(100, read); got != 0 {
-			t.Errorf("%v allocations for %q", got, line)
+			t.Errorf("%v allocations for %q", got, text)
 		}
 		plain := func() {
 			p.queue = p.queue[:0]
 			p.line(b, event.Address{N: 1})
 		}
 		if got := testing.AllocsPerRun(100, plain); got != 0 {
-			t.Errorf("%v allocations for %q without a look ahead", got, line)
+			t.Errorf("%v allocations for %q without a look ahead", got, text)
 		}
 	}
 	f("")

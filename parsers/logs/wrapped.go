@@ -115,6 +115,7 @@ func (p *parser) missing(at event.Address, why string) {
 	p.rec.reset()
 	p.forms.begin(nil)
 	p.stamp(at)
+	p.stats.Stamp(p.stamped)
 	p.stats.Gaps++
 	p.stats.Note(why)
 	p.emit(event.Gap).Note = why
@@ -185,7 +186,7 @@ func (p *parser) received() bool {
 		p.base.Loss |= event.LossTime
 	}
 	p.base.Time = p.when(w.written, w.at)
-	p.stats.Stamp(w.at.ns)
+	p.stamped = w.at.ns
 	return true
 }
 
