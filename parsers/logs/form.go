@@ -182,7 +182,7 @@ func (p *parser) running(b []byte) bool {
 	r := &p.rec
 	i := r.prefix(b, p.opt.AssumeUTCOffset)
 	t := templateOf(b[i:])
-	if t == nil && b[len(b)-1] != '}' && bytes.Count(b[i:], []byte("=")) < 2 && !telling(b[i:]) {
+	if t != nil && t.read == nil || t == nil && b[len(b)-1] != '}' && bytes.Count(b[i:], []byte("=")) < 2 && !telling(b[i:]) {
 		return false // most lines: whatever it says, it says nothing here
 	}
 	if t == nil || t.pairs {

@@ -15,16 +15,16 @@ var javaTemplates = []template{
 	{begins: "Client initialize request - Protocol: ", read: javaInitialize},
 	{begins: "Session ", holds: "ubscribed ", read: javaSubscribed, pairs: true},
 	{begins: "Received JSON message: {", read: javaReceived},
-	{begins: "No handler registered for ", read: nothingMore},
+	{begins: "No handler registered for "},
 	{begins: "Received request: JSONRPCRequest[", read: javaRequest},
 	{begins: "Received notification: JSONRPCNotification[", read: javaNotification},
-	{begins: "Received response: JSONRPCResponse[", read: nothingMore},
-	{begins: "Streamable session transport ", read: nothingMore}, // of one request: no session begins with it
-	{begins: "Successfully completed async context for session ", read: nothingMore},
-	{begins: "Handling GET request for session: ", read: nothingMore},
-	{begins: "Message sent to session ", read: nothingMore},
-	{begins: "Unexpected response for unknown id ", read: nothingMore},
-	{begins: "Discarded MCP request response without session id", read: nothingMore},
+	{begins: "Received response: JSONRPCResponse["},
+	{begins: "Streamable session transport "}, // of one request: no session begins with it
+	{begins: "Successfully completed async context for session "},
+	{begins: "Handling GET request for session: "},
+	{begins: "Message sent to session "},
+	{begins: "Unexpected response for unknown id "},
+	{begins: "Discarded MCP request response without session id"},
 }
 
 // javaInitialize reads the initialize of a client. The line names no session.

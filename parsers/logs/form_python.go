@@ -28,22 +28,23 @@ var pythonTemplates = []template{
 	{begins: "Could not find session for ID: ", read: pythonSSEUnknown},
 	{begins: "Rejecting message for session ", read: pythonSSERejected},
 	{begins: "Client session disconnected ", read: pythonSSEDisconnected},
-	{begins: "Validated client message: ", read: nothingMore},          // the same as "Received JSON"
-	{begins: "Sending session message to writer: ", read: nothingMore}, // once more
-	{begins: "Sent endpoint event: ", read: nothingMore},               // the session that was just created
+	{begins: "Validated client message: "},          // the same as "Received JSON"
+	{begins: "Sending session message to writer: "}, // once more
+	{begins: "Sent endpoint event: "},               // the session that was just created
 	{begins: "StreamableHTTP session manager started", read: pythonStarted},
 	{begins: "Processing request of type ", read: pythonType},
-	{begins: "Dispatching ", holds: " of type ", read: nothingMore}, // follows "Processing"
+	{begins: "Dispatching ", holds: " of type "}, // follows "Processing"
 	{begins: "Request ", holds: " cancelled - duplicate response suppressed", read: pythonCancelled},
 	{begins: "Session ", holds: " crashed", read: pythonEnded},
 	{begins: "Session ", holds: " idle timeout", read: pythonEnded},
 	{begins: "Cleaning up crashed session ", read: pythonGone},
 	{begins: "Terminating session: ", read: pythonTerminating},
 	{begins: "Rejected request with unknown or expired session ID: ", read: pythonUnknown},
-	{begins: "Rejecting request for session ", read: nothingMore},
+	{begins: "Rejecting request for session "},
 	{begins: "Received JSON: b", read: pythonReceived},
-	{begins: "Session already exists, handling request directly", read: nothingMore},
-	{begins: "Creating new transport", read: nothingMore},
+	{begins: "Session already exists, handling request directly"},
+	{begins: "Creating new transport"},
+	{begins: "Received message: <mcp.shared.session.RequestResponder object at "},
 	{begins: "Added session: ", read: forgeAdded},
 	{begins: "Stored capabilities for session ", read: forgeCapabilities},
 	{begins: "Stateless mode: Creating new transport", read: pythonStateless},

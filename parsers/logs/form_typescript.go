@@ -26,10 +26,10 @@ var consoleTemplates = []template{
 	{begins: "Session initialized", read: consoleSession, pairs: true},
 	{begins: "Session closed", read: consoleSession, pairs: true},
 	{begins: "Established SSE stream with session ID: ", read: consoleSSE},
-	{begins: "Establishing ", read: nothingMore},
-	{begins: "Client reconnecting with Last-Event-ID", read: nothingMore},
-	{begins: "No active transport found for session ID", read: nothingMore},
-	{begins: "Received session termination request for session ", read: nothingMore}, // "Transport closed" follows
+	{begins: "Establishing "},
+	{begins: "Client reconnecting with Last-Event-ID"},
+	{begins: "No active transport found for session ID"},
+	{begins: "Received session termination request for session "}, // "Transport closed" follows
 }
 
 func consoleNamed(p *parser, _ []byte) verdict {

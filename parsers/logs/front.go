@@ -21,6 +21,7 @@ type front struct {
 	n       uint8 // bytes of text in use; 0 = none
 	pieces  uint8
 	leveled bool
+	plain   bool // there is a level in it, and nothing by which a form would claim a line
 	text    [120]byte
 }
 
@@ -31,6 +32,14 @@ func (f *fronts) at(b []byte) *frontSet {
 	}
 	h := (binary.LittleEndian.Uint64(b) ^ binary.LittleEndian.Uint64(b[8:])>>3) * 0x9e3779b97f4a7c15
 	return &f.sets[h>>60]
+}
+
+// of returns the prefix that b begins with, or nil.
+func (f *fronts) of(b []byte) *front {
+	if set := f.at(b); set != nil {
+		return set.of(b)
+	}
+	return nil
 }
 
 // of returns the prefix that b begins with, or nil.
@@ -51,6 +60,7 @@ func (s *frontSet) keep(text []byte, pieces int, leveled bool) {
 	}
 	s.next = (s.next + 1) % uint8(len(s.known))
 	f.n, f.pieces, f.leveled = uint8(copy(f.text[:], text)), uint8(pieces), leveled
+	f.plain = leveled && bytes.IndexFunc(text, func(c rune) bool { return c > '~' || !plainBytes[c] }) < 0
 }
 
 // settled reports whether a word of a prefix is one, or none, whatever stands behind

@@ -55,11 +55,12 @@ type parser struct {
 	shown  []byte `snapshot:"-"` // what of it stands in excerpts instead of it: a record of a document; nil = the line
 
 	// Of the current line.
-	base    event.Event `snapshot:"-"` // time, address, domain, loss; nothing else is ever set
-	stamped int64       `snapshot:"-"` // when it was written or received, ns; 0 = not known
-	began   int         // its first event in queue
-	said    phrase      `snapshot:"-"`
-	msg     []byte      `snapshot:"-"`
+	base     event.Event `snapshot:"-"` // time, address, domain, loss; nothing else is ever set
+	zoneless bool        `snapshot:"-"` // and in no zone that is known
+	stamped  int64       `snapshot:"-"` // when it was written or received, ns; 0 = not known
+	began    int         // its first event in queue
+	said     phrase      `snapshot:"-"`
+	msg      []byte      `snapshot:"-"`
 }
 
 func newParser(stats *source.Stats, opt source.Options) *parser {
@@ -149,7 +150,7 @@ func (p *parser) single(b []byte, at event.Address) (f fate, why string) {
 		}
 		return ignored, ""
 	}
-	p.stats.Stamp(p.stamped)
+	p.noteTime()
 	p.kinds(p.queue[before:])
 	excerpt := p.excerpt(b)
 	for i := before; i < len(p.queue); i++ {
@@ -197,7 +198,7 @@ func (p *parser) text(b []byte) bool {
 
 // stamp fills what all events of the line have in common.
 func (p *parser) stamp(at event.Address) {
-	p.stamped = 0
+	p.stamped, p.zoneless = 0, false
 	p.base.At, p.base.Domain, p.base.Time, p.base.Loss = at, p.wrap.place(p.domain.of(&p.rec)), event.Time{}, 0
 	if t := p.rec.get(slotTime); t.form != formNone {
 		st, ok := p.rec.time(t, p.opt.AssumeUTCOffset)
@@ -207,9 +208,7 @@ func (p *parser) stamp(at event.Address) {
 			}
 		}
 		if ok && st.dated && !p.wrap.surer(st, p.opt.ZoneGiven) {
-			if !st.zoned && !p.opt.ZoneGiven {
-				p.stats.Note("times have no zone and were read as UTC; --assume-tz says which zone they are in")
-			}
+			p.zoneless = !st.zoned && !p.opt.ZoneGiven
 			p.base.Time = p.when(p.rec.text(t), st)
 			p.stamped = st.ns
 			return
@@ -217,6 +216,14 @@ func (p *parser) stamp(at event.Address) {
 	}
 	if !p.received() {
 		p.base.Loss |= event.LossTime
+	}
+}
+
+// noteTime counts the time of a line that gave events.
+func (p *parser) noteTime() {
+	p.stats.Stamp(p.stamped)
+	if p.zoneless {
+		p.stats.Note("times have no zone and were read as UTC; --assume-tz says which zone they are in")
 	}
 }
 

@@ -47,6 +47,8 @@ type skimmer struct {
 	shapes shapes
 	shape  *shape // of the line that was looked at last, nil = not known
 	slots  []slot
+	texts  textMemo
+	tails  tails
 }
 
 // newSkimmer returns nil where the parser has to see every line: patterns of the user
@@ -74,6 +76,26 @@ func (s *skimmer) look(b []byte) glance {
 			return s.shape.seen
 		}
 	}
+	switch {
+	case isDigit(c):
+		return s.timed(b)
+	case c != 'I':
+		return s.text(b)
+	}
+	tail := uvicornTail(b)
+	if tail != nil && s.tails.has(tail) {
+		return uvicorn
+	}
+	g := s.text(b)
+	if tail != nil && g == uvicorn {
+		s.tails.keep(tail)
+	}
+	return g
+}
+
+// text looks at a line of running text that begins with a letter or a digit.
+func (s *skimmer) text(b []byte) glance {
+	c := b[0]
 	many := bytes.Count(b, []byte("=")) > 1
 	if b[len(b)-1] == '}' && (!many || bytes.Contains(b, []byte("{ "))) || mayJoin(b) || bytes.IndexByte(b, 0x1b) >= 0 || !envelope.Bare(b) {
 		return unclear
@@ -102,8 +124,10 @@ func (s *skimmer) look(b []byte) glance {
 		return bare
 	}
 	i := p.rec.prefix(b, p.opt.AssumeUTCOffset)
-	switch {
-	case templateOf(b[i:]) != nil || many && i > 0:
+	switch t := templateOf(b[i:]); {
+	case t != nil:
+		return t.glance()
+	case many && i > 0:
 		return bare
 	case many:
 		return s.pairs(b)

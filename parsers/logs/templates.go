@@ -10,7 +10,7 @@ import (
 // "message" of a JSON line.
 type template struct {
 	begins string
-	read   func(p *parser, rest []byte) verdict // rest is what stands behind begins
+	read   func(p *parser, rest []byte) verdict // rest is what stands behind begins; nil = it says nothing about a session in a way that counts
 	holds  string                               // what must stand behind it as well
 	pairs  bool                                 // key=value pairs may follow; else all of it is the message
 }
@@ -58,14 +58,15 @@ func (p *parser) template() verdict {
 		p.forms.told.python.refused = ""
 		p.pythonRefused(id)
 	}
-	if t := templateOf(p.msg); t != nil {
+	switch t := templateOf(p.msg); {
+	case t == nil:
+		return unclaimed
+	case t.read == nil:
+		return silent
+	default:
 		return t.read(p, p.msg[len(t.begins):])
 	}
-	return unclaimed
 }
-
-// nothingMore is for texts that say nothing about a session in a way that counts.
-func nothingMore(*parser, []byte) verdict { return silent }
 
 // firstWord returns the text up to the first blank, without punctuation behind it.
 func firstWord(b []byte) []byte {

@@ -115,7 +115,7 @@ func (p *parser) missing(at event.Address, why string) {
 	p.rec.reset()
 	p.forms.begin(nil)
 	p.stamp(at)
-	p.stats.Stamp(p.stamped)
+	p.noteTime()
 	p.stats.Gaps++
 	p.stats.Note(why)
 	p.emit(event.Gap).Note = why
@@ -175,9 +175,7 @@ func (p *parser) received() bool {
 	if !w.at.dated {
 		return false
 	}
-	if !w.at.zoned && !p.opt.ZoneGiven {
-		p.stats.Note("times have no zone and were read as UTC; --assume-tz says which zone they are in")
-	}
+	p.zoneless = !w.at.zoned && !p.opt.ZoneGiven
 	p.forms.shift = 0 // a line is written when its request ends, whatever its own stamp means
 	if p.forms.moment == event.MomentStart {
 		p.forms.moment = event.MomentEnd
