@@ -166,7 +166,7 @@ func namedSession(b *Builder, v string) event.Session {
 
 // redacted reports a value that a recorder put in place of a secret.
 func redacted(v string) bool {
-	if v == "" {
+	if hexadecimal(v) {
 		return false
 	}
 	if strings.Trim(v, "*xX.•…") == "" && len(v) >= 3 {
@@ -174,6 +174,17 @@ func redacted(v string) bool {
 	}
 	l := strings.ToLower(v)
 	return len(l) < 64 && (strings.Contains(l, "redacted") || strings.Contains(l, "sanitized") || strings.Contains(l, "<hidden") || strings.Contains(l, "[filtered"))
+}
+
+// hexadecimal reports a text of hexadecimal digits and dashes, as most session ids are,
+// or an empty one.
+func hexadecimal(v string) bool {
+	for i := range len(v) {
+		if c := v[i]; (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'f') && c != '-' {
+			return false
+		}
+	}
+	return true
 }
 
 // splitTarget returns the path without a trailing slash, and the query.

@@ -146,7 +146,7 @@ func splitHead(b *exchange.Builder, head []byte, whole bool, fields []exchange.H
 		head = head[:bytes.LastIndexByte(head, '\n')+1]
 	}
 	line, rest := cutLine(head)
-	first, fields = string(line), fields[:0]
+	first, fields = b.Shared(line), fields[:0]
 	begun, kept := false, false // there was a field; it is in fields
 	for len(rest) > 0 {
 		line, rest = cutLine(rest)
@@ -159,20 +159,26 @@ func splitHead(b *exchange.Builder, head []byte, whole bool, fields []exchange.H
 			}
 			continue
 		}
-		name, value, ok := bytes.Cut(line, []byte(":"))
-		if !ok {
+		colon := bytes.IndexByte(line, ':')
+		if colon < 0 {
 			continue
 		}
 		n := len(fields)
-		fields = b.AppendField(fields, bytes.TrimSpace(name), bytes.TrimSpace(value))
+		fields = b.AppendField(fields, bytes.TrimSpace(line[:colon]), bytes.TrimSpace(line[colon+1:]))
 		begun, kept = true, len(fields) > n
 	}
 	return first, fields, framingOf(fields)
 }
 
 func cutLine(b []byte) (line, rest []byte) {
-	line, rest, _ = bytes.Cut(b, []byte("\n"))
-	return bytes.TrimSuffix(line, []byte("\r")), rest
+	line = b
+	if n := bytes.IndexByte(b, '\n'); n >= 0 {
+		line, rest = b[:n], b[n+1:]
+	}
+	if n := len(line); n > 0 && line[n-1] == '\r' {
+		line = line[:n-1]
+	}
+	return line, rest
 }
 
 // framingOf reads the fields that decide where a body ends (RFC 9112 §6.3).
