@@ -5,7 +5,7 @@ BENCHSIZE ?= 20M
 MUTANTTIME ?= 8m
 DAMAGE ?= 60
 
-.PHONY: build image test e2e bench fuzz mutants damage
+.PHONY: build image test e2e bench profile fuzz mutants damage
 
 build: ## static binary bin/isodetect
 	CGO_ENABLED=0 go build -trimpath -o bin/isodetect ./cmd/isodetect
@@ -21,6 +21,9 @@ e2e: build ## the built binary from outside, with real servers and proxies; inst
 
 bench: build ## speed and memory beside jq and tshark; writes docs/measured.md
 	go run ./bench run --bin bin/isodetect --size $(BENCHSIZE) --out docs/measured.md
+
+profile: ## where the time goes, for the compiler: cmd/isodetect/default.pgo, which every build reads
+	go run ./bench profile
 
 fuzz: ## every fuzz target for FUZZTIME
 	@go list ./... | while read -r pkg; do \

@@ -3,6 +3,7 @@
 //	go run ./bench gen --format log --size 100M --sessions 500 --seed 1 FILE
 //	go run ./bench run --bin bin/isodetect --size 20M --out docs/measured.md
 //	go run ./bench read FILE.pcap   # into events and no further, as run measures it beside tshark
+//	go run ./bench profile --out cmd/isodetect/default.pgo
 //
 // `run` reads an input and one ten times as large per format, three times each, and
 // lets jq or tshark pull the same fields out of the smaller one, or wc count the lines of
@@ -35,11 +36,13 @@ func run(args []string) error {
 			return generate(args[1:])
 		case "read":
 			return readCapture(args[1:])
+		case "profile":
+			return writeProfile(args[1:])
 		case "run":
 			return measureAll(args[1:])
 		}
 	}
-	return fmt.Errorf("say what to do: gen, run or read")
+	return fmt.Errorf("say what to do: gen, run, read or profile")
 }
 
 func generate(args []string) error {
