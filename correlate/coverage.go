@@ -249,10 +249,12 @@ func (s *State) evictSessions(d *Domain, now int64) {
 		gone++
 	}
 	if gone > 0 {
-		d.Parties = slices.DeleteFunc(d.Parties, func(p *Party) bool { return p.Gone })
+		isGone := func(p *Party) bool { return p.Gone }
+		d.Parties, d.Lively = slices.DeleteFunc(d.Parties, isGone), slices.DeleteFunc(d.Lively, isGone)
 	}
 }
 
+// evict forgets a party. The caller takes those that are gone off Parties and Lively, all at once.
 func (d *Domain) evict(p *Party) {
 	for _, r := range slices.Clone(p.Open) {
 		if r.indexed {
@@ -262,8 +264,7 @@ func (d *Domain) evict(p *Party) {
 	if p.Live {
 		d.endLive(p, d.Now)
 	}
-	d.Lively = slices.DeleteFunc(d.Lively, func(o *Party) bool { return o == p })
-	d.Busy = slices.DeleteFunc(d.Busy, func(o *Party) bool { return o == p })
+	d.idle(p)
 	if p.IsSession() {
 		delete(d.Sessions, p.ID) // if it comes back it is not born in view: that is its hole
 	} else {

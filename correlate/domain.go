@@ -48,7 +48,9 @@ type Domain struct {
 	Declared    mcp.Caps // by every client whose capabilities are known
 	Lively      []*Party // sessions that are live or ended a moment ago, in order of becoming live
 	Subscribers []*Party // sessions that ever subscribed to something, in order
-	Busy        []*Party // parties with client requests in flight or exchanges open
+	Covering    SubIndex // the same by what they subscribed to
+	SubsMade    uint64   // sessions that ever were among Subscribers
+	Busy        []*Party // parties with client requests in flight or exchanges open (Party.Busy)
 	LiveCount   int
 
 	SessionsMade  int // sessions ever seen
@@ -279,8 +281,9 @@ func (d *Domain) finish(p *Party) {
 
 // occupy notes that a party has something open, and sees whether another one has too.
 func (d *Domain) occupy(p *Party) {
-	if p.Running+p.Streams == 1 {
+	if p.Busy == 0 && p.Running+p.Streams == 1 {
 		d.Busy = append(d.Busy, p)
+		p.Busy = len(d.Busy)
 	}
 	if d.Overlap {
 		return
@@ -296,10 +299,29 @@ func (d *Domain) occupy(p *Party) {
 
 func (d *Domain) vacate(p *Party) {
 	if p.Running+p.Streams == 0 {
-		if i := slices.Index(d.Busy, p); i >= 0 {
-			d.Busy = slices.Delete(d.Busy, i, i+1)
+		d.idle(p)
+	}
+}
+
+// idle takes a party off Busy. Their order tells who is named as the one that
+// another overlapped, so it is kept until one did.
+func (d *Domain) idle(p *Party) {
+	i, last := p.Busy-1, len(d.Busy)-1
+	switch {
+	case i < 0:
+		return
+	case d.Overlap:
+		d.Busy[i] = d.Busy[last]
+		d.Busy[i].Busy = i + 1
+	default:
+		copy(d.Busy[i:], d.Busy[i+1:])
+		for k := i; k < last; k++ {
+			d.Busy[k].Busy = k + 1
 		}
 	}
+	d.Busy[last] = nil
+	d.Busy = d.Busy[:last]
+	p.Busy = 0
 }
 
 func (d *Domain) endLive(p *Party, at event.Time) {

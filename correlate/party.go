@@ -53,13 +53,15 @@ type Party struct {
 	UserAgents []string
 	Conns      []*Conn
 
-	Given    IDSet // ids of its requests
-	Tokens   IDSet // tokens it ever gave
-	Subs     []Subscription
-	Open     []*Request // requests of the party, either direction, that are not released yet
-	Requests int        // how many it sent or got, ever
-	Running  int        // its client requests in flight
-	Streams  int        // its exchanges that are open
+	Given      IDSet // ids of its requests
+	Tokens     IDSet // tokens it ever gave
+	Subs       []Subscription
+	Subscriber uint64     // its number among Domain.Subscribers, in order; 0 = it is not among them
+	Open       []*Request // requests of the party, either direction, that are not released yet
+	Requests   int        // how many it sent or got, ever
+	Running    int        // its client requests in flight
+	Busy       int        // its place in Domain.Busy, from 1; 0 = it is not there
+	Streams    int        // its exchanges that are open
 
 	Early []EarlyAnswer // answers of its client to server requests that are not applied yet
 	Gone  bool          // evicted: nothing may be concluded from it any more

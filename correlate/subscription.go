@@ -16,7 +16,11 @@ func (d *Domain) subscribe(r *Request, ev *event.Event) {
 		return
 	}
 	if len(p.Subs) >= maxSubs {
+		oldest := p.Subs[0].URI
 		p.Subs = append(p.Subs[:0], p.Subs[1:]...)
+		if p.Subscriber != 0 {
+			d.Covering.remove(p, oldest)
+		}
 		p.Hole[event.ToServer] = ev.Time.To
 		d.Evicted++
 	}
@@ -26,11 +30,26 @@ func (d *Domain) subscribe(r *Request, ev *event.Event) {
 func (d *Domain) addSub(p *Party, s Subscription) {
 	if len(p.Subs) == 0 && p.IsSession() {
 		if len(d.Subscribers) >= 64 && len(d.Subscribers) >= 2*d.LiveCount && d.Intervals == 0 {
-			d.Subscribers = slices.DeleteFunc(d.Subscribers, d.past)
+			d.Subscribers = slices.DeleteFunc(d.Subscribers, d.unsubscribe)
 		}
+		d.SubsMade++
+		p.Subscriber = d.SubsMade
 		d.Subscribers = append(d.Subscribers, p)
 	}
 	p.Subs = append(p.Subs, s)
+	if p.Subscriber != 0 {
+		d.Covering.add(p, s.URI)
+	}
+}
+
+// unsubscribe takes a session that is past out of the index of subscriptions, and reports whether it was.
+func (d *Domain) unsubscribe(p *Party) bool {
+	if !d.past(p) {
+		return false
+	}
+	d.Covering.clear(p)
+	p.Subscriber = 0
+	return true
 }
 
 const maxSubs = 64

@@ -148,7 +148,7 @@ func (f *Subscription) judge(u Update, d *correlate.Domain, final bool, out *Sin
 	var subscribers []*correlate.Party
 	var proof []*correlate.Subscription
 	doubt := own == pending
-	for _, b := range d.Subscribers {
+	for b := range d.Subscribing(u.URI) {
 		if b == u.At || b.LiveAt(u.Ref.Time) == correlate.No {
 			continue
 		}
