@@ -42,7 +42,6 @@ func (s *State) serverAnswer(m *Moment, x *Exchange) {
 		m.Domain.use(p, m.Event.Time)
 	}
 	if r.Ended() && r.Fate == Answered {
-		r.Extra++
 		m.Extra = true
 		return
 	}
@@ -92,11 +91,6 @@ func (s *State) answer(m *Moment, r *Request) {
 	}
 	if x := r.Exchange; x != nil && r.Dir == event.ToServer {
 		r.Status = x.Status
-		if rpc.Kind == mcp.KindResult {
-			x.Results++
-		} else {
-			x.Errors++
-		}
 	}
 	m.Domain.subscribed(r, m.Event.Time)
 }
@@ -124,7 +118,7 @@ func (s *State) initialized(m *Moment, x *Exchange, r *Request) {
 			p.Rekeyed, p.CapsKnown = true, false
 			return
 		}
-		p.InitOrder, p.ClientInfo = d.Inits, r.ClientInfo
+		p.InitOrder, p.ClientInfo = int32(d.Inits), r.ClientInfo
 		d.declare(p, r.Need, r.Sent)
 	case origin != nil && origin.Answered.State == event.Absent && origin.Asked.State != event.Present:
 		d.Unissued++
@@ -167,7 +161,7 @@ func (s *State) closed(m *Moment) {
 	x.Done, x.By = true, ev.By
 	x.Loss |= ev.Loss
 	if ev.Status != 0 {
-		x.Status = ev.Status
+		x.Status = int32(ev.Status)
 	}
 	d.noteLoss(x, ev)
 	for _, r := range x.Requests {
@@ -196,7 +190,6 @@ func (s *State) abandon(m *Moment, x *Exchange, r *Request) {
 		s.end(m, r, Lost, ref)
 	case x.Status >= 400:
 		r.Status = x.Status
-		x.Errors++
 		s.end(m, r, Refused, ref)
 	case x.Status == 202 || x.By == event.ByWindow:
 		// The answer comes on another stream, or the window ended first.

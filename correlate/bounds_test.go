@@ -136,8 +136,8 @@ func TestIDSetOfOtherIDs(t *testing.T) {
 	for i := range maxOther {
 		s.Add(mcp.ID(fmt.Sprintf("%q", fmt.Sprint("job-", i))))
 	}
-	if !s.Forgot || len(s.Other) > maxOther || s.Has("-1") {
-		t.Errorf("forgot %v, %d kept", s.Forgot, len(s.Other))
+	if !s.Forgot() || len(s.Many.Other) > maxOther || s.Has("-1") {
+		t.Errorf("forgot %v, %d kept", s.Forgot(), len(s.Many.Other))
 	}
 }
 

@@ -24,19 +24,19 @@ func TestIDSet(t *testing.T) {
 			t.Errorf("has %s: %v", n, !want[n])
 		}
 	}
-	if !s.Has(`"job-1"`) || s.Has(`"job-2"`) || !s.Has(`"7"`) == want["7"] || s.Forgot {
+	if !s.Has(`"job-1"`) || s.Has(`"job-2"`) || !s.Has(`"7"`) == want["7"] || s.Forgot() {
 		t.Error("names and folded numbers")
 	}
-	for i := 1; i < len(s.Runs); i++ {
-		if s.Runs[i].Lo <= s.Runs[i-1].Hi+1 {
-			t.Fatalf("runs %v and %v touch", s.Runs[i-1], s.Runs[i])
+	for i := 1; i < len(s.Many.Runs); i++ {
+		if s.Many.Runs[i].Lo <= s.Many.Runs[i-1].Hi+1 {
+			t.Fatalf("runs %v and %v touch", s.Many.Runs[i-1], s.Many.Runs[i])
 		}
 	}
 	for i := range 3 * maxRuns {
 		s.Add(mcp.ID(fmt.Sprint(10_000 + 2*i)))
 	}
-	if !s.Forgot || len(s.Runs) > maxRuns {
-		t.Errorf("%d runs, forgot %v", len(s.Runs), s.Forgot)
+	if !s.Forgot() || len(s.Many.Runs) > maxRuns {
+		t.Errorf("%d runs, forgot %v", len(s.Many.Runs), s.Forgot())
 	}
 }
 
@@ -128,35 +128,39 @@ func TestTextSaysCancelled(t *testing.T) {
 	f("aborted", false)
 }
 
+// carried is a connection that carried sessions.
+func carried(sessions ...*Party) *Conn { return &Conn{ID: "c", Sessions: sessions} }
+
 func TestRelate(t *testing.T) {
-	conn := &Conn{ID: "c"}
-	s := &Party{Kind: BySession, ID: "s", Principals: []string{"sub:i|ann", "key:1"}, Cookies: []string{"aff=1"}, UserAgents: []string{"ua/1"}, ClientInfo: "x 1"}
+	s := &Party{Kind: BySession, ID: "s", Hints: &Hints{[]string{"sub:i|ann", "key:1"}, []string{"aff=1"}, []string{"ua/1"}}, ClientInfo: "x 1"}
 	o := &Party{Kind: BySession, ID: "o"}
 	for i := range 10 {
 		s.Given.Add(mcp.ID(fmt.Sprint(i)))
 	}
 	f := func(name string, x Exchange, want Relation) {
 		t.Helper()
-		x.Conn = conn
+		if x.Conn == nil {
+			x.Conn = &Conn{ID: "c"}
+		}
 		if got := Relate(&x, s); got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
 		}
 	}
 	req := func(id mcp.ID) []*Request { return []*Request{{ID: id, Method: mcp.ToolsCall}} }
 	f("nothing known", Exchange{}, RelationUnknown)
-	f("equal credential", Exchange{Sender: event.Sender{Principal: "key:1"}}, SamePerson)
-	f("equal subject", Exchange{Sender: event.Sender{Principal: "sub:i|ann"}}, SamePerson)
-	f("another subject", Exchange{Sender: event.Sender{Principal: "sub:i|bob"}}, AnotherPerson)
-	f("another credential, opaque", Exchange{Sender: event.Sender{Principal: "key:2"}}, RelationUnknown)
-	f("equal cookie", Exchange{Sender: event.Sender{Cookie: "aff=1"}}, SamePerson)
-	f("its connection carried that session only", Exchange{Before: []*Party{s}}, SamePerson)
-	f("its connection carried another", Exchange{Before: []*Party{o}}, RelationUnknown)
-	f("another connection and User-Agent", Exchange{Before: []*Party{o}, Sender: event.Sender{UserAgent: "ua/2"}}, AnotherPerson)
-	f("another connection, and the number was used", Exchange{Before: []*Party{o}, Requests: req("7")}, AnotherPerson)
-	f("another connection, next number", Exchange{Before: []*Party{o}, Requests: req("10")}, RelationUnknown)
-	f("another connection, number far ahead", Exchange{Before: []*Party{o}, Requests: req("31")}, AnotherPerson)
+	f("equal credential", Exchange{Sender: &Sender{Principal: "key:1"}}, SamePerson)
+	f("equal subject", Exchange{Sender: &Sender{Principal: "sub:i|ann"}}, SamePerson)
+	f("another subject", Exchange{Sender: &Sender{Principal: "sub:i|bob"}}, AnotherPerson)
+	f("another credential, opaque", Exchange{Sender: &Sender{Principal: "key:2"}}, RelationUnknown)
+	f("equal cookie", Exchange{Sender: &Sender{Cookie: "aff=1"}}, SamePerson)
+	f("its connection carried that session only", Exchange{Conn: carried(s), Before: 1}, SamePerson)
+	f("its connection carried another", Exchange{Conn: carried(o), Before: 1}, RelationUnknown)
+	f("another connection and User-Agent", Exchange{Conn: carried(o), Before: 1, Sender: &Sender{UserAgent: "ua/2"}}, AnotherPerson)
+	f("another connection, and the number was used", Exchange{Conn: carried(o), Before: 1, Requests: req("7")}, AnotherPerson)
+	f("another connection, next number", Exchange{Conn: carried(o), Before: 1, Requests: req("10")}, RelationUnknown)
+	f("another connection, number far ahead", Exchange{Conn: carried(o), Before: 1, Requests: req("31")}, AnotherPerson)
 	f("carries another id of its own", Exchange{Asked: event.Named("o")}, AnotherPerson)
-	f("carries another id on a connection of both", Exchange{Asked: event.Named("o"), Before: []*Party{o, s}}, RelationUnknown)
+	f("carries another id on a connection of both", Exchange{Asked: event.Named("o"), Conn: carried(o, s), Before: 2}, RelationUnknown)
 }
 
 // storm applies wire events of many sessions, each with one request that is never answered.

@@ -42,12 +42,12 @@ func (d *Domain) noteLoss(x *Exchange, ev *event.Event) {
 func (x *Exchange) lose(dir event.Dir, at int64) {
 	switch {
 	case x.Conn != nil:
-		x.Conn.Hole[dir] = max(x.Conn.Hole[dir], at)
+		x.Conn.lose(dir, at)
 		if x.Party == nil {
 			x.Domain.Hole[dir] = max(x.Domain.Hole[dir], at)
 		}
 	case x.Party != nil:
-		x.Party.Lossy[dir] = max(x.Party.Lossy[dir], at)
+		x.Party.Lose(dir, at)
 	default:
 		x.Domain.Hole[dir] = max(x.Domain.Hole[dir], at)
 	}
@@ -108,7 +108,7 @@ func (d *Domain) cut(ev *event.Event, x *Exchange, conn *Conn) {
 	for _, dir := range directions(ev.Dir) {
 		switch {
 		case conn != nil:
-			conn.Hole[dir] = max(conn.Hole[dir], at)
+			conn.lose(dir, at)
 			if dir == event.ToServer && (d.Mixing || len(conn.Sessions) != 1) {
 				d.Hole[dir] = max(d.Hole[dir], at) // a request of anybody may be in it
 			}
@@ -207,7 +207,7 @@ func (s *State) sweepIdle(d *Domain, now int64) {
 		for _, r := range slices.Clone(p.Open) {
 			if !r.Ended() && r.Method != mcp.Listen && now-r.Sent.Time.To > s.Limits.RequestIdle {
 				d.Evicted++
-				p.Hole[event.ToClient] = max(p.Hole[event.ToClient], now)
+				p.Lose(event.ToClient, now)
 				s.end(m, r, Lost, Ref{At: r.Sent.At, Time: event.At(now)})
 			}
 		}
@@ -268,11 +268,7 @@ func (d *Domain) evict(p *Party) {
 	if p.IsSession() {
 		delete(d.Sessions, p.ID) // if it comes back it is not born in view: that is its hole
 	} else {
-		for k, o := range d.Others {
-			if o == p {
-				delete(d.Others, k)
-			}
-		}
+		delete(d.Others, Other{p.Kind, p.ID})
 	}
 	d.Evicted++
 	p.Gone = true

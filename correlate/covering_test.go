@@ -67,7 +67,7 @@ func TestSubscribingFindsWhatAWalkFinds(t *testing.T) {
 			t.Fatalf("step %d, %q: %d looked at for %d", i, u.Text, yielded, len(want))
 		}
 		found += len(want)
-		pruned = pruned || d.SubsMade > uint64(len(d.Subscribers))
+		pruned = pruned || d.SubsMade > uint32(len(d.Subscribers))
 	}
 	if found < 10_000 || !pruned || d.Evicted == 0 {
 		t.Errorf("found %d, pruned %v, %d evicted: nothing is proved", found, pruned, d.Evicted)

@@ -30,7 +30,7 @@ type Domain struct {
 
 	Parties   []*Party // in order of appearance, without evicted ones
 	Sessions  map[string]*Party
-	Others    map[string]*Party // by kind and id
+	Others    map[Other]*Party // those without a session
 	Conns     map[string]*Conn
 	Exchanges map[event.ExchangeID]*Exchange // not closed yet
 	Index     Index
@@ -44,13 +44,14 @@ type Domain struct {
 
 	Requests    uint64 // number of requests so far
 	Xchanges    uint64
-	Inits       int      // initialize requests that were accepted, in order
-	Declared    mcp.Caps // by every client whose capabilities are known
-	Lively      []*Party // sessions that are live or ended a moment ago, in order of becoming live
-	Subscribers []*Party // sessions that ever subscribed to something, in order
-	Covering    SubIndex // the same by what they subscribed to
-	SubsMade    uint64   // sessions that ever were among Subscribers
-	Busy        []*Party // parties with client requests in flight or exchanges open (Party.Busy)
+	Inits       int               // initialize requests that were accepted, in order
+	Declared    mcp.Caps          // by every client whose capabilities are known
+	Lively      []*Party          // sessions that are live or ended a moment ago, in order of becoming live
+	Subscribers []*Party          // sessions that ever subscribed to something, in order
+	Senders     map[Sender]*Shown // those that share one value, the latest maxSenders
+	Covering    SubIndex          // the same by what they subscribed to
+	SubsMade    uint32            // sessions that ever were among Subscribers
+	Busy        []*Party          // parties with client requests in flight or exchanges open (Party.Busy)
 	LiveCount   int
 
 	SessionsMade  int // sessions ever seen
@@ -89,8 +90,14 @@ func DomainID(k event.Domain) string {
 func newDomain(k event.Domain, seq int) *Domain {
 	return &Domain{
 		ID: DomainID(k), Key: k, Seq: seq, Declared: ^mcp.Caps(0),
-		Sessions: map[string]*Party{}, Others: map[string]*Party{}, Conns: map[string]*Conn{}, Exchanges: map[event.ExchangeID]*Exchange{},
+		Sessions: map[string]*Party{}, Others: map[Other]*Party{}, Conns: map[string]*Conn{}, Exchanges: map[event.ExchangeID]*Exchange{},
 	}
+}
+
+// Other is what a party without a session is known by.
+type Other struct {
+	Kind PartyKind
+	ID   string
 }
 
 // Live returns the sessions that were, or may have been, live at t, in order of
@@ -114,7 +121,7 @@ func (d *Domain) sessionOf(id string, ev *event.Event) *Party {
 		return p
 	}
 	d.SessionsMade++
-	p := &Party{Kind: BySession, ID: id, Alias: d.alias("S", d.SessionsMade), Domain: d, Birth: refOf(ev)}
+	p := &Party{Kind: BySession, ID: id, Alias: d.alias("S", d.SessionsMade), Domain: d, Birth: newRef(ev)}
 	if d.Of != nil && d.Of.Sessions[id] != nil {
 		p.Alias = d.Of.Sessions[id].Alias
 	}
@@ -132,19 +139,27 @@ func (d *Domain) alias(letter string, n int) string {
 	return fmt.Sprintf("%s%d.%d", letter, d.Key.View, n)
 }
 
+// told returns a reference of a party: its birth, where that is the record, since it is kept already.
+func (p *Party) told(at Ref) *Ref {
+	if *p.Birth == at {
+		return p.Birth
+	}
+	return &at
+}
+
 // declare keeps what a client declared that it can do.
 func (d *Domain) declare(p *Party, caps mcp.Caps, at Ref) {
-	p.Caps, p.CapsKnown, p.CapsRef = caps, true, at
+	p.Caps, p.CapsKnown, p.CapsRef = caps, true, p.told(at)
 	d.Declared &= caps
 }
 
 func (d *Domain) otherOf(kind PartyKind, id string, ev *event.Event) *Party {
-	key := fmt.Sprintf("%d|%s", kind, id)
+	key := Other{kind, id}
 	if p := d.Others[key]; p != nil {
 		return p
 	}
 	d.OthersMade++
-	p := &Party{Kind: kind, ID: id, Alias: d.alias("P", d.OthersMade), Domain: d, Birth: refOf(ev)}
+	p := &Party{Kind: kind, ID: id, Alias: d.alias("P", d.OthersMade), Domain: d, Birth: newRef(ev)}
 	if d.Of != nil && d.Of.Others[key] != nil {
 		p.Alias = d.Of.Others[key].Alias
 	}
@@ -154,7 +169,6 @@ func (d *Domain) otherOf(kind PartyKind, id string, ev *event.Event) *Party {
 }
 
 func (d *Domain) addParty(p *Party) {
-	p.Seq = len(d.Parties) + 1
 	d.Parties = append(d.Parties, p)
 }
 
@@ -202,7 +216,7 @@ func (p *Party) is(weak *Party) bool {
 	case ByAddress:
 		return p.seenAt(weak.ID)
 	case ByPrincipal:
-		return slices.Contains(p.Principals, weak.ID)
+		return slices.Contains(p.Known().Principals, weak.ID)
 	case ByClientInfo:
 		return p.ClientInfo == weak.ID
 	}
@@ -283,7 +297,7 @@ func (d *Domain) finish(p *Party) {
 func (d *Domain) occupy(p *Party) {
 	if p.Busy == 0 && p.Running+p.Streams == 1 {
 		d.Busy = append(d.Busy, p)
-		p.Busy = len(d.Busy)
+		p.Busy = int32(len(d.Busy))
 	}
 	if d.Overlap {
 		return
@@ -306,17 +320,17 @@ func (d *Domain) vacate(p *Party) {
 // idle takes a party off Busy. Their order tells who is named as the one that
 // another overlapped, so it is kept until one did.
 func (d *Domain) idle(p *Party) {
-	i, last := p.Busy-1, len(d.Busy)-1
+	i, last := int(p.Busy)-1, len(d.Busy)-1
 	switch {
 	case i < 0:
 		return
 	case d.Overlap:
 		d.Busy[i] = d.Busy[last]
-		d.Busy[i].Busy = i + 1
+		d.Busy[i].Busy = int32(i) + 1
 	default:
 		copy(d.Busy[i:], d.Busy[i+1:])
 		for k := i; k < last; k++ {
-			d.Busy[k].Busy = k + 1
+			d.Busy[k].Busy = int32(k) + 1
 		}
 	}
 	d.Busy[last] = nil

@@ -12,6 +12,12 @@ import (
 // as those of every SDK do, cost one interval; other ids cost a hash each, up to
 // a bound after which the set says that it Forgot.
 type IDSet struct {
+	Lo, N int64    // the numbers Lo … Lo+N-1, where Many is nil
+	Many  *ManyIDs // nil while one interval holds all there is
+}
+
+// ManyIDs is a set that one interval does not hold.
+type ManyIDs struct {
 	Runs   []Run    // sorted, disjoint, not adjacent
 	Other  []uint64 // hashes of ids that are no small numbers, in order of arrival
 	Forgot bool     // the bound was hit: absence proves nothing any more
@@ -28,27 +34,47 @@ const (
 // Add puts an id into the set, folded.
 func (s *IDSet) Add(id mcp.ID) {
 	n, ok := number(id)
-	if !ok {
-		h := event.Hash(id.Fold())
-		if slices.Contains(s.Other, h) {
-			return
+	switch {
+	case !ok:
+		s.many().name(event.Hash(id.Fold()))
+	case s.Many != nil:
+		s.Many.number(n)
+	case s.N == 0:
+		s.Lo, s.N = n, 1
+	case n >= s.Lo && n < s.Lo+s.N:
+	case n == s.Lo+s.N:
+		s.N++
+	case n == s.Lo-1:
+		s.Lo, s.N = n, s.N+1
+	default:
+		s.many().number(n)
+	}
+}
+
+// many returns the set in the form that holds anything.
+func (s *IDSet) many() *ManyIDs {
+	if s.Many == nil {
+		s.Many = &ManyIDs{}
+		if s.N > 0 {
+			s.Many.Runs = []Run{{s.Lo, s.Lo + s.N - 1}}
 		}
-		if len(s.Other) >= maxOther {
-			s.Other = append(s.Other[:0], s.Other[1:]...)
-			s.Forgot = true
-		}
-		s.Other = append(s.Other, h)
+	}
+	return s.Many
+}
+
+func (s *ManyIDs) name(h uint64) {
+	if slices.Contains(s.Other, h) {
 		return
 	}
-	i, found := slices.BinarySearchFunc(s.Runs, n, func(r Run, n int64) int {
-		switch {
-		case r.Hi < n:
-			return -1
-		case r.Lo > n:
-			return 1
-		}
-		return 0
-	})
+	if len(s.Other) >= maxOther {
+		s.Other = append(s.Other[:0], s.Other[1:]...)
+		s.Forgot = true
+	}
+	s.Other = append(s.Other, h)
+}
+
+func (s *ManyIDs) number(n int64) {
+	i, found := s.place(n)
 	if found {
 		return
 	}
@@ -71,30 +97,50 @@ func (s *IDSet) Add(id mcp.ID) {
 	}
 }
 
+// place returns where the interval of n stands or belongs, and whether it holds n.
+func (s *ManyIDs) place(n int64) (int, bool) {
+	return slices.BinarySearchFunc(s.Runs, n, func(r Run, n int64) int {
+		switch {
+		case r.Hi < n:
+			return -1
+		case r.Lo > n:
+			return 1
+		}
+		return 0
+	})
+}
+
 // Has reports whether the id was added, folded.
 func (s *IDSet) Has(id mcp.ID) bool {
 	n, ok := number(id)
-	if !ok {
-		return slices.Contains(s.Other, event.Hash(id.Fold()))
+	switch {
+	case s.Many == nil:
+		return ok && n >= s.Lo && n < s.Lo+s.N
+	case !ok:
+		return slices.Contains(s.Many.Other, event.Hash(id.Fold()))
 	}
-	for _, r := range s.Runs {
-		if n >= r.Lo && n <= r.Hi {
-			return true
-		}
-	}
-	return false
+	_, found := s.Many.place(n)
+	return found
 }
 
 // Max returns the largest number added; ok is false if there is none.
 func (s *IDSet) Max() (int64, bool) {
-	if len(s.Runs) == 0 {
+	switch {
+	case s.Many == nil:
+		return s.Lo + s.N - 1, s.N > 0
+	case len(s.Many.Runs) == 0:
 		return 0, false
 	}
-	return s.Runs[len(s.Runs)-1].Hi, true
+	return s.Many.Runs[len(s.Many.Runs)-1].Hi, true
 }
 
+// number reads an id that counts. Names are told by their first byte: an error of strconv costs more.
 func number(id mcp.ID) (int64, bool) {
-	n, err := strconv.ParseInt(id.Fold(), 10, 64)
+	text := id.Fold()
+	if text == "" || text[0] > '9' {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 || n >= 1<<62 {
 		return 0, false
 	}
@@ -102,4 +148,10 @@ func number(id mcp.ID) (int64, bool) {
 }
 
 // Empty reports whether nothing was added.
-func (s *IDSet) Empty() bool { return len(s.Runs) == 0 && len(s.Other) == 0 }
+func (s *IDSet) Empty() bool { return s.N == 0 && s.Many == nil }
+
+// Names reports whether an id was added that is no number.
+func (s *IDSet) Names() bool { return s.Many != nil && len(s.Many.Other) > 0 }
+
+// Forgot reports whether more was added than is remembered: absence proves nothing any more.
+func (s *IDSet) Forgot() bool { return s.Many != nil && s.Many.Forgot }

@@ -49,8 +49,8 @@ func (s *State) born(m *Moment, p *Party) {
 	ev, d := m.Event, m.Domain
 	d.CreationLines++
 	d.Inits++
-	p.Born, p.BornAt, p.Issued, p.InitOrder = true, ev.Time, true, d.Inits
-	p.Birth = refOf(ev)
+	p.Born, p.BornAt, p.Issued, p.InitOrder = true, ev.Time, true, int32(d.Inits)
+	p.Birth = newRef(ev)
 	p.LiveTo = event.Time{}
 	d.setLive(p, ev.Time)
 }
@@ -106,7 +106,6 @@ func (s *State) delivered(m *Moment) {
 		m.Request = r
 		s.answer(m, r)
 	} else if r = m.Party.Recent(ev.RPC.ID); r != nil && r.Fate == Answered {
-		r.Extra++
 		m.Request, m.Extra = r, true
 	}
 }
@@ -135,7 +134,7 @@ func (s *State) created(m *Moment) {
 	if p.ClientInfo == "" {
 		p.ClientInfo = ev.RPC.ClientInfo
 	}
-	p.UserAgents = addHint(p.UserAgents, ev.Sender.UserAgent)
+	d.hint(p, d.senderOf(Sender{UserAgent: ev.Sender.UserAgent}))
 }
 
 // loggedMessage takes a log line about a JSON-RPC message.
@@ -260,6 +259,6 @@ func (d *Domain) loggedSubscription(p *Party, ev *event.Event) {
 		}
 	}
 	if len(p.Subs) < maxSubs {
-		d.addSub(p, Subscription{URI: NewURI(ev.RPC.URI), From: ev.Time, Accepted: true, Ref: refOf(ev)})
+		d.addSub(p, Subscription{URI: NewURI(ev.RPC.URI), Accepted: true, Ref: refOf(ev)})
 	}
 }

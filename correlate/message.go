@@ -39,12 +39,14 @@ func (s *State) identify(x *Exchange, ev *event.Event) {
 	if rpc.Era != mcp.EraUnknown {
 		x.Era = rpc.Era
 	}
-	if x.Era != mcp.EraModern || rpc.ClientInfo == "" || x.Sender.ClientInfo != "" {
+	if x.Era != mcp.EraModern || rpc.ClientInfo == "" || x.From().ClientInfo != "" {
 		return
 	}
-	x.Sender.ClientInfo = rpc.ClientInfo
+	from := x.From()
+	from.ClientInfo = rpc.ClientInfo
+	x.Sender = x.Domain.senderOf(from)
 	if x.Asked.State == event.Absent && (x.Party == nil || x.Party.Kind == ByAddress) {
-		s.belong(x, x.Domain.senderParty(x.Sender, ev))
+		s.belong(x, x.Domain.senderParty(event.Sender{Principal: from.Principal, ClientInfo: from.ClientInfo}, ev))
 	}
 }
 
@@ -85,20 +87,21 @@ func (s *State) fromClient(m *Moment, x *Exchange) {
 // early keeps a client's answer to a server request that was not applied yet:
 // the messages of a HAR stream are applied at its end.
 func (p *Party) early(ev *event.Event) {
-	if len(p.Early) >= maxEarly {
-		p.Early = append(p.Early[:0], p.Early[1:]...)
+	rare := p.rare()
+	if len(rare.Early) >= maxEarly {
+		rare.Early = append(rare.Early[:0], rare.Early[1:]...)
 	}
-	p.Early = append(p.Early, EarlyAnswer{ID: ev.RPC.ID, Kind: ev.RPC.Kind, Code: ev.RPC.Code, Ref: refOf(ev)})
+	rare.Early = append(rare.Early, EarlyAnswer{ID: ev.RPC.ID, Kind: ev.RPC.Kind, Code: ev.RPC.Code, Ref: refOf(ev)})
 }
 
 // claim takes the first early answer to a server request with this id.
 func (p *Party) claim(id mcp.ID) (EarlyAnswer, bool) {
-	if p == nil {
+	if p == nil || p.Rare == nil {
 		return EarlyAnswer{}, false
 	}
-	for i, a := range p.Early {
+	for i, a := range p.Rare.Early {
 		if a.ID == id {
-			p.Early = slices.Delete(p.Early, i, i+1)
+			p.Rare.Early = slices.Delete(p.Rare.Early, i, i+1)
 			return a, true
 		}
 	}
@@ -202,7 +205,7 @@ func (s *State) forget(m *Moment, p *Party) {
 	r := p.Open[0]
 	if !r.Ended() {
 		m.Domain.Evicted++
-		p.Hole[r.Dir] = m.Event.Time.To
+		p.Lose(r.Dir, m.Event.Time.To)
 		s.end(m, r, Lost, Ref{At: r.Sent.At, Time: m.Event.Time})
 	}
 	p.drop(r)
@@ -268,7 +271,7 @@ func (s *State) toClient(m *Moment, x *Exchange) {
 	ev := m.Event
 	switch ev.RPC.Kind {
 	case mcp.KindRequest:
-		if r := x.Party.openServer(ev.RPC.ID); r != nil && r.Method == ev.RPC.Method && x.Resumed() {
+		if r := x.Party.openServer(ev.RPC.ID); r != nil && r.Method == ev.RPC.Method && x.Resumed {
 			m.Request = r // replayed
 			return
 		}

@@ -20,57 +20,90 @@ const (
 
 // Party is who a message belongs to.
 type Party struct {
-	Kind   PartyKind
-	Seq    int    // order of first appearance in the domain, from 1
 	Alias  string // S1, S2, … for sessions, P1, P2, … for others
 	ID     string // session id, principal, clientInfo or address
 	Domain *Domain
 
+	Kind PartyKind
+
 	// Life of a session.
 	Born      bool       // the window holds its initialize exchange or creation line
-	BornAt    event.Time // of the initialize request
 	Issued    bool       // the server named it in an answer to initialize, or announced its endpoint
-	Live      bool
-	LiveFrom  event.Time
-	LiveTo    event.Time // end, once Live is false after it was true
-	InitOrder int        // 1, 2, … in order of initialization in the domain; 0 = unknown
+	Live      bool       // now
 	Expired   bool       // a 404 ended it: the server forgot it, by expiry or restart
 	Rekeyed   bool       // a second InitializeResult came: capabilities are unknown from then on
+	Gone      bool       // evicted: nothing may be concluded from it any more
+	InitOrder int32      // 1, 2, … in order of initialization in the domain; 0 = unknown
+	BornAt    event.Time // of the initialize request
+	LiveFrom  event.Time
+	LiveTo    event.Time // end, once Live is false after it was true
 
+	Birth      *Ref // the initialize request, creation line or first use; never nil
+	CapsRef    *Ref // where Caps are told; nil = nowhere
 	Caps       mcp.Caps
 	CapsKnown  bool
-	CapsDiffer bool // lines of a log name two sets
-	CapsRef    Ref
-	Birth      Ref          // the initialize request, creation line or first use
-	Views      []int32      // other recordings that told of it
-	InitIn     []int32      // other recordings that hold an initialize which made it
+	CapsDiffer bool         // lines of a log name two sets
 	Ready      []event.Time // notifications/initialized and roots/list_changed, the newest maxReady
 
-	// What its requests show about who holds it; each list is bounded.
-	Principals []string
-	Cookies    []string
+	// What its requests show about who holds it.
+	Hints      *Hints // nil = nothing; what it points to never changes
 	ClientInfo string
-	UserAgents []string
-	Conns      []*Conn
+	Conns      []*Conn // the newest maxConns
 
 	Given      IDSet // ids of its requests
 	Tokens     IDSet // tokens it ever gave
 	Subs       []Subscription
-	Subscriber uint64     // its number among Domain.Subscribers, in order; 0 = it is not among them
+	Subscriber uint32     // its number among Domain.Subscribers, in order; 0 = it is not among them
 	Open       []*Request // requests of the party, either direction, that are not released yet
-	Requests   int        // how many it sent or got, ever
-	Running    int        // its client requests in flight
-	Busy       int        // its place in Domain.Busy, from 1; 0 = it is not there
-	Streams    int        // its exchanges that are open
+	Requests   int32      // how many it sent or got, ever
+	Running    int32      // its client requests in flight
+	Busy       int32      // its place in Domain.Busy, from 1; 0 = it is not there
+	Streams    int32      // its exchanges that are open
 
-	Early []EarlyAnswer // answers of its client to server requests that are not applied yet
-	Gone  bool          // evicted: nothing may be concluded from it any more
+	Rare *Rare // nil = nothing of that
 
-	Hole       [3]int64 // by event.Dir: last time something of this party was lost; 0 = never
-	Lossy      [3]int64 // by event.Dir: last time a body of this party was not recorded
-	LastResult int64    // when a call of it was last answered with a result
+	Holes      *Holes // of what it sent and received
+	LastResult int64  // when a call of it was last answered with a result
 	LastUse    int64
 }
+
+// Rare is what few parties have.
+type Rare struct {
+	Views  []int32       // other recordings that told of it
+	InitIn []int32       // other recordings that hold an initialize which made it
+	Early  []EarlyAnswer // answers of its client to server requests that are not applied yet
+}
+
+// rare returns what is rare of a party, to be changed.
+func (p *Party) rare() *Rare {
+	if p.Rare == nil {
+		p.Rare = &Rare{}
+	}
+	return p.Rare
+}
+
+// Holes is when something was lost last, by event.Dir; 0 = never. A nil one has no hole.
+type Holes [3]int64
+
+// At returns when something was lost last in a direction, 0 if nothing was.
+func (h *Holes) At(dir event.Dir) int64 {
+	if h == nil {
+		return 0
+	}
+	return h[dir]
+}
+
+// lose returns h with a hole at a time.
+func (h *Holes) lose(dir event.Dir, at int64) *Holes {
+	if h == nil {
+		h = &Holes{}
+	}
+	h[dir] = max(h[dir], at)
+	return h
+}
+
+// Lose notes that something which the party sent or received was lost at a time.
+func (p *Party) Lose(dir event.Dir, at int64) { p.Holes = p.Holes.lose(dir, at) }
 
 const (
 	maxReady = 16
@@ -116,9 +149,9 @@ func (p *Party) Complete(dir event.Dir, since int64) bool {
 	if p.Gone {
 		return false
 	}
-	hole := max(p.Hole[dir], p.Lossy[dir], p.Domain.Hole[dir])
+	hole := max(p.Holes.At(dir), p.Domain.Hole[dir])
 	for _, c := range p.Conns {
-		hole = max(hole, c.Hole[dir])
+		hole = max(hole, c.Holes.At(dir))
 	}
 	return hole == 0 || hole < since
 }
@@ -143,30 +176,26 @@ func (p *Party) WhyNotWhole() string {
 // Subscription is one resources/subscribe of a session.
 type Subscription struct {
 	URI      URI
-	From     event.Time // its request
+	Ref      Ref        // its request, from whose time on it counts
+	Ended    event.Time // answer to the unsubscribe; zero = in force
+	Request  uint64     // Seq of the subscribing request
 	Accepted bool
 	Refused  bool
-	Ended    event.Time // answer to the unsubscribe; zero = in force
-	Ref      Ref
-	Request  uint64 // Seq of the subscribing request
-}
-
-func addHint(list []string, v string) []string {
-	if v == "" || slices.Contains(list, v) || len(list) >= maxHints {
-		return list
-	}
-	return append(list, v)
 }
 
 // Conn is a client connection; it is no party, only a hint.
 type Conn struct {
 	ID       string
 	Sessions []*Party // sessions whose requests it carried, in order, bounded
-	Mixed    bool     // it carried more sessions than the list holds
-	Hole     [3]int64
-	Unpaired bool // how many messages a hole swallowed is not known: answers and requests cannot be paired from then on
+	Sender   *Sender  // who sent its last request
+	Holes    *Holes
 	LastUse  int64
+	Mixed    bool // it carried more sessions than the list holds
+	Unpaired bool // how many messages a hole swallowed is not known: answers and requests cannot be paired from then on
 }
+
+// lose notes that something on the connection was lost at a time.
+func (c *Conn) lose(dir event.Dir, at int64) { c.Holes = c.Holes.lose(dir, at) }
 
 // Carried reports whether a request of the session came on the connection.
 func (c *Conn) Carried(p *Party) bool {

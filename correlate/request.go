@@ -26,53 +26,56 @@ func (f Fate) String() string {
 // Ref is a record that evidence can point to.
 type Ref struct {
 	At      event.Address
-	View    int32
 	Time    event.Time
 	Excerpt string
-	Guess   bool   // Time is the parser's own
 	Link    uint64 // as in event.Event
+	View    int32
+	Guess   bool // Time is the parser's own
 }
 
 func refOf(ev *event.Event) Ref {
 	return Ref{At: ev.At, View: ev.View, Time: ev.Time, Excerpt: ev.Excerpt, Link: ev.Link}
 }
 
+func newRef(ev *event.Event) *Ref {
+	r := refOf(ev)
+	return &r
+}
+
 // Request is one JSON-RPC request, either direction.
 type Request struct {
 	Seq      uint64 // order of arrival in the domain
-	Dir      event.Dir
 	ID       mcp.ID
 	Method   string
 	Tool     string
 	URI      string
 	Token    mcp.ID
-	Need     mcp.Caps // server requests: what the client must have declared
-	Era      mcp.Era
 	Party    *Party // nil = unknown
 	Exchange *Exchange
-	FoldOnly bool // the type of the id is lost
 
 	Sent Ref
-	Fate Fate
 	End  Ref // of the answer, close or cancel that decided the fate
 
-	Answer    mcp.Kind // KindResult or KindError, once answered
-	Status    int
+	Dir      event.Dir
+	Era      mcp.Era
+	Fate     Fate
+	FoldOnly bool     // the type of the id is lost
+	Need     mcp.Caps // server requests: what the client must have declared
+	Answer   mcp.Kind // KindResult or KindError, once answered
+	IsError  bool
+	Echo     bool // the answer holds a value of the request's own arguments
+	Left     bool // its client closed the exchange before an answer
+	indexed  bool
+	Status   int32
+
 	Code      int
-	IsError   bool
 	ErrorText string
-	Echo      bool       // the answer holds a value of the request's own arguments
 	OwnCancel event.Time // the party's own cancel; zero = none
-	Left      bool       // its client closed the exchange before an answer
-	Extra     int        // answers with this id on its stream after the first
 
 	BodyHash   uint64
 	ClientInfo string
 	Args       []event.Arg
 	Markers    []Marker
-
-	Progress int // progress notifications with its token that reached its own party
-	indexed  bool
 }
 
 // Ended reports whether the fate is decided.

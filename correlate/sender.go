@@ -19,34 +19,34 @@ const (
 // Relate says whether the sender of an exchange is the client that holds a
 // session, from the hints of DETECTION §1.
 func Relate(x *Exchange, s *Party) Relation {
-	principal := x.Sender.Principal
-	if principal != "" && slices.Contains(s.Principals, principal) {
+	from, before, known := x.From(), x.CarriedBefore(), s.Known()
+	if from.Principal != "" && slices.Contains(known.Principals, from.Principal) {
 		return SamePerson
 	}
-	if x.Sender.Cookie != "" && slices.Contains(s.Cookies, x.Sender.Cookie) {
+	if from.Cookie != "" && slices.Contains(known.Cookies, from.Cookie) {
 		return SamePerson
 	}
-	if len(x.Before) == 1 && x.Before[0] == s && !x.mixedBefore() {
+	if len(before) == 1 && before[0] == s && !x.mixedBefore() {
 		return SamePerson
 	}
-	if x.Sender.Subject() && hasSubject(s.Principals) {
+	if from.Subject() && hasSubject(known.Principals) {
 		return AnotherPerson // readable, and no equal one above
 	}
-	carriedBefore := slices.Contains(x.Before, s)
+	carriedBefore := slices.Contains(before, s)
 	if x.Asked.State == event.Present && x.Asked.ID != s.ID && !carriedBefore {
 		return AnotherPerson // the principal did not carry it either: see above
 	}
 	differ := 0
-	if x.Sender.Cookie != "" && len(s.Cookies) > 0 {
+	if from.Cookie != "" && len(known.Cookies) > 0 {
 		differ++
 	}
-	if len(x.Before) > 0 && !carriedBefore && !x.mixedBefore() {
+	if len(before) > 0 && !carriedBefore && !x.mixedBefore() {
 		differ++
 	}
-	if x.Sender.ClientInfo != "" && s.ClientInfo != "" && x.Sender.ClientInfo != s.ClientInfo {
+	if from.ClientInfo != "" && s.ClientInfo != "" && from.ClientInfo != s.ClientInfo {
 		differ++
 	}
-	if x.Sender.UserAgent != "" && len(s.UserAgents) > 0 && !slices.Contains(s.UserAgents, x.Sender.UserAgent) {
+	if from.UserAgent != "" && len(known.UserAgents) > 0 && !slices.Contains(known.UserAgents, from.UserAgent) {
 		differ++
 	}
 	if counterDiffers(x, s) {
@@ -82,7 +82,7 @@ func counterDiffers(x *Exchange, s *Party) bool {
 		}
 		n, isNumber := number(r.ID)
 		if !isNumber || r.ID.IsString() {
-			if counts && len(s.Given.Other) == 0 {
+			if counts && !s.Given.Names() {
 				return true // that client counts, this one names
 			}
 			return s.Given.Has(r.ID)

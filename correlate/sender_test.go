@@ -10,7 +10,7 @@ import (
 // One weak hint that differs shows nothing, two do; what is not known does not differ.
 func TestRelateCountsHints(t *testing.T) {
 	known := func() *Party {
-		p := &Party{Kind: BySession, ID: "s", Cookies: []string{"aff=1"}, UserAgents: []string{"ua/1"}, ClientInfo: "x 1"}
+		p := &Party{Kind: BySession, ID: "s", Hints: &Hints{nil, []string{"aff=1"}, []string{"ua/1"}}, ClientInfo: "x 1"}
 		p.Given.Add("7")
 		return p
 	}
@@ -18,16 +18,18 @@ func TestRelateCountsHints(t *testing.T) {
 	other := &Party{Kind: BySession, ID: "o"}
 	f := func(name string, s *Party, x Exchange, want Relation) {
 		t.Helper()
-		x.Conn = &Conn{ID: "c", Mixed: x.Conn != nil}
+		if x.Conn == nil {
+			x.Conn = carried()
+		}
 		if got := Relate(&x, s); got != want {
 			t.Errorf("%s: %d, want %d", name, got, want)
 		}
 	}
-	sender := func(cookie, ua, client string) event.Sender {
-		return event.Sender{Cookie: cookie, UserAgent: ua, ClientInfo: client}
+	sender := func(cookie, ua, client string) *Sender {
+		return &Sender{Cookie: cookie, UserAgent: ua, ClientInfo: client}
 	}
 	req := func(id mcp.ID) []*Request { return []*Request{{ID: id, Method: mcp.ToolsCall}} }
-	mixed := &Conn{}
+	mixed := func(p *Party) *Conn { return &Conn{ID: "c", Sessions: []*Party{p}, Mixed: true} }
 	f("another cookie", known(), Exchange{Sender: sender("aff=2", "", "")}, RelationUnknown)
 	f("another User-Agent", known(), Exchange{Sender: sender("", "ua/2", "")}, RelationUnknown)
 	f("another clientInfo", known(), Exchange{Sender: sender("", "", "y 2")}, RelationUnknown)
@@ -39,18 +41,18 @@ func TestRelateCountsHints(t *testing.T) {
 	f("another User-Agent and a name for a number", known(), Exchange{Sender: sender("", "ua/2", ""), Requests: req(`"job-1"`)}, AnotherPerson)
 	f("another User-Agent and the first number of all", bare(), Exchange{Sender: sender("", "ua/2", ""), Requests: req("0")}, RelationUnknown)
 	f("initialize begins a counter", known(), Exchange{Sender: sender("", "ua/2", ""), Requests: []*Request{{ID: "7", Method: mcp.Initialize}}}, RelationUnknown)
-	f("another connection and User-Agent", known(), Exchange{Before: []*Party{other}, Sender: sender("", "ua/2", "")}, AnotherPerson)
-	f("a connection of many and another User-Agent", known(), Exchange{Conn: mixed, Before: []*Party{other}, Sender: sender("", "ua/2", "")}, RelationUnknown)
-	f("a connection of many that carried it first", known(), Exchange{Conn: mixed, Before: []*Party{known()}}, RelationUnknown)
-	f("a readable subject, and none is known of the session", bare(), Exchange{Sender: event.Sender{Principal: "sub:i|bob"}}, RelationUnknown)
+	f("another connection and User-Agent", known(), Exchange{Conn: carried(other), Before: 1, Sender: sender("", "ua/2", "")}, AnotherPerson)
+	f("a connection of many and another User-Agent", known(), Exchange{Conn: mixed(other), Before: 1, Sender: sender("", "ua/2", "")}, RelationUnknown)
+	f("a connection of many that carried it first", known(), Exchange{Conn: mixed(known()), Before: 1}, RelationUnknown)
+	f("a readable subject, and none is known of the session", bare(), Exchange{Sender: &Sender{Principal: "sub:i|bob"}}, RelationUnknown)
 	opaque := bare()
-	opaque.Principals = []string{"key:1"}
-	f("a readable subject beside an opaque one", opaque, Exchange{Sender: event.Sender{Principal: "sub:i|bob"}}, RelationUnknown)
+	opaque.Hints = &Hints{Principals: []string{"key:1"}}
+	f("a readable subject beside an opaque one", opaque, Exchange{Sender: &Sender{Principal: "sub:i|bob"}}, RelationUnknown)
 	f("its own id", known(), Exchange{Asked: event.Named("s")}, RelationUnknown)
 	names := bare()
 	names.Given.Add(`"job-1"`)
 	f("a client that names, and a number", names, Exchange{Sender: sender("", "ua/2", ""), Requests: req("3")}, RelationUnknown)
-	names.UserAgents = []string{"ua/1"}
+	names.Hints = &Hints{UserAgents: []string{"ua/1"}}
 	f("the same and another User-Agent", names, Exchange{Sender: sender("", "ua/2", ""), Requests: req("3")}, AnotherPerson)
 	f("a client that names, and a new name", names, Exchange{Sender: sender("", "ua/2", ""), Requests: req(`"job-2"`)}, RelationUnknown)
 	f("a client that names, and a name that was used", names, Exchange{Sender: sender("", "ua/2", ""), Requests: req(`"job-1"`)}, AnotherPerson)
@@ -87,7 +89,7 @@ func TestFateOfAnUnansweredRequest(t *testing.T) {
 	f("its own cancel", event.Event{By: event.ByServer}, func(_ *Exchange, r *Request) { r.OwnCancel = at(20) }, GivenUp, false)
 	f("the body was not recorded", event.Event{By: event.ByServer, Status: 200, Loss: event.LossResponseBody}, none, Lost, false)
 	f("the pairing is lost", event.Event{By: event.ByServer, Loss: event.LossPairing}, none, Lost, false)
-	f("a hole on its connection", event.Event{By: event.ByServer}, func(x *Exchange, _ *Request) { x.Conn.Hole[event.ToClient] = 40 * 1e6 }, Lost, false)
-	f("a hole before it was sent", event.Event{By: event.ByServer}, func(x *Exchange, _ *Request) { x.Conn.Hole[event.ToClient] = 1 }, Cut, false)
-	f("a hole in the other direction", event.Event{By: event.ByServer}, func(x *Exchange, _ *Request) { x.Conn.Hole[event.ToServer] = 40 * 1e6 }, Cut, false)
+	f("a hole on its connection", event.Event{By: event.ByServer}, func(x *Exchange, _ *Request) { x.Conn.lose(event.ToClient, 40*1e6) }, Lost, false)
+	f("a hole before it was sent", event.Event{By: event.ByServer}, func(x *Exchange, _ *Request) { x.Conn.lose(event.ToClient, 1) }, Cut, false)
+	f("a hole in the other direction", event.Event{By: event.ByServer}, func(x *Exchange, _ *Request) { x.Conn.lose(event.ToServer, 40*1e6) }, Cut, false)
 }

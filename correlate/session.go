@@ -30,16 +30,19 @@ func (s *State) belong(x *Exchange, p *Party) {
 	if x.Conn != nil && !slices.Contains(p.Conns, x.Conn) {
 		if len(p.Conns) >= maxConns {
 			oldest := p.Conns[0]
-			for dir := range oldest.Hole { // the connection is forgotten, its holes are not
-				p.Hole[dir] = max(p.Hole[dir], oldest.Hole[dir])
+			if oldest.Holes != nil { // the connection is forgotten, its holes are not
+				for dir, at := range oldest.Holes {
+					p.Lose(event.Dir(dir), at)
+				}
 			}
 			p.Conns = slices.Delete(p.Conns, 0, 1)
 		}
 		p.Conns = append(p.Conns, x.Conn)
 	}
-	p.Principals = addHint(p.Principals, x.Sender.Principal)
-	p.Cookies = addHint(p.Cookies, x.Sender.Cookie)
-	p.UserAgents = addHint(p.UserAgents, x.Sender.UserAgent)
+	if x.Sender == nil {
+		return
+	}
+	d.hint(p, x.Sender)
 	d.Cookies = addHint(d.Cookies, x.Sender.Cookie)
 	if p.ClientInfo == "" {
 		p.ClientInfo = x.Sender.ClientInfo
@@ -54,7 +57,20 @@ func (s *State) head(m *Moment) {
 		return
 	}
 	m.Exchange, m.Party = x, x.Party
-	x.Headed, x.Status, x.Answered = refOf(ev), ev.Status, ev.Answered
+	x.Status, x.Answered = int32(ev.Status), ev.Answered
+	switch {
+	case ev.Answered.State == event.Present && !(x.Asked.State == event.Present && x.Asked.ID == ev.Answered.ID):
+		if x.Initial == nil {
+			x.Headed = newRef(ev)
+		}
+	case x.Asked.State == event.Present:
+		if ev.Answered.State == event.Present {
+			x.Answered.ID = x.Asked.ID // one string, not two
+		}
+		if x.Party.Issued {
+			x.Opened.Excerpt = "" // there is nothing that it could be evidence of
+		}
+	}
 	x.Loss |= ev.Loss
 	m.Domain.noteLoss(x, ev)
 	d := m.Domain
@@ -105,7 +121,7 @@ func (s *State) issue(m *Moment, x *Exchange, p *Party) {
 	r.Sent.Link = m.Event.Link // other recordings know it as what made the session
 	// A use that stands between the request and its answer is the client's own:
 	// stamps of milliseconds put the next request before this answer.
-	other := p.Birth.View != r.Sent.View && !slices.Contains(p.InitIn, r.Sent.View)
+	other := p.Birth.View != r.Sent.View && (p.Rare == nil || !slices.Contains(p.Rare.InitIn, r.Sent.View))
 	again := p.Issued || (p.Live || p.LiveTo != (event.Time{})) && p.Birth.Time.To < r.Sent.Time.From
 	s.adopt(x, p)
 	m.Party = p
@@ -114,25 +130,26 @@ func (s *State) issue(m *Moment, x *Exchange, p *Party) {
 		return
 	}
 	d.Issued++
-	if other && len(p.InitIn) < maxViews {
-		p.InitIn = append(p.InitIn, r.Sent.View)
+	if other && len(p.rare().InitIn) < maxViews {
+		p.Rare.InitIn = append(p.Rare.InitIn, r.Sent.View)
 	}
 	if p.Issued { // the same initialize in another recording
 		if !p.CapsKnown && !p.Rekeyed && x.Loss&event.LossRequestBody == 0 {
 			d.declare(p, r.Need, r.Sent)
 		}
 		if r.Sent.Time.From < p.BornAt.From {
-			p.Birth, p.BornAt = r.Sent, r.Sent.Time
+			sent := r.Sent
+			p.Birth, p.BornAt = &sent, sent.Time
 		}
 		return
 	}
 	d.Inits++
-	p.Issued, p.Born, p.BornAt, p.InitOrder = true, true, r.Sent.Time, d.Inits
-	p.Birth = r.Sent
+	sent := r.Sent
+	p.Issued, p.Born, p.BornAt, p.InitOrder, p.Birth = true, true, sent.Time, int32(d.Inits), &sent
 	if x.Loss&event.LossRequestBody == 0 {
 		d.declare(p, r.Need, r.Sent)
 	} else {
-		p.Caps, p.CapsKnown, p.CapsRef = r.Need, false, r.Sent
+		p.Caps, p.CapsKnown, p.CapsRef = r.Need, false, p.Birth
 	}
 	p.ClientInfo = r.ClientInfo
 	p.LiveTo = event.Time{}
@@ -201,8 +218,9 @@ func (s *State) endpoint(m *Moment) {
 	if !p.Born {
 		p.Born, p.BornAt = true, ev.Time
 	}
-	p.Birth = x.Opened
-	p.Birth.Link = ev.Link
+	birth := x.Opened
+	birth.Link = ev.Link
+	p.Birth = &birth
 	d.setLive(p, ev.Time)
 	s.belong(x, p)
 	m.Party = p

@@ -9,7 +9,6 @@ package correlate
 
 import (
 	"cmp"
-	"slices"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/mcp"
@@ -161,17 +160,24 @@ func (s *State) opened(m *Moment) {
 	ev, d := m.Event, m.Domain
 	d.Xchanges++
 	x := &Exchange{
-		ID: ev.Exchange, Domain: d, Method: ev.HTTPMethod, Stream: ev.Stream, Asked: ev.Asked, Sender: ev.Sender,
-		Opened: refOf(ev), Loss: ev.Loss, Resume: ev.Resume, Era: mcp.EraLegacy,
+		ID: ev.Exchange, Domain: d, Method: ev.HTTPMethod, Stream: ev.Stream, Asked: ev.Asked,
+		Opened: refOf(ev), Loss: ev.Loss, Resumed: ev.Resume != "", Era: mcp.EraLegacy,
 	}
 	if mcp.RevisionEra(ev.Revision) == mcp.EraModern && x.Method == "POST" && ev.Asked.State != event.Present {
 		x.Era = mcp.EraModern // until a message of the body says otherwise
 	}
 	d.Exchanges[ev.Exchange] = x
 	x.Conn = d.connOf(ev.Sender.Conn)
-	if x.Conn != nil {
-		x.Conn.LastUse = ev.Time.To
-		x.Before = slices.Clip(x.Conn.Sessions) // the list only grows, so what it held may be shared
+	from := Sender{ev.Sender.Principal, ev.Sender.Cookie, ev.Sender.UserAgent, ev.Sender.ClientInfo}
+	if c := x.Conn; c != nil {
+		c.LastUse = ev.Time.To
+		x.Before = uint8(len(c.Sessions))
+		if c.Sender == nil || *c.Sender != from {
+			c.Sender = d.senderOf(from)
+		}
+		x.Sender = c.Sender
+	} else {
+		x.Sender = d.senderOf(from)
 	}
 	d.noteLoss(x, ev)
 	if ev.Loss&event.LossStart != 0 {
@@ -180,7 +186,9 @@ func (s *State) opened(m *Moment) {
 	}
 	switch {
 	case ev.Asked.State == event.Present:
-		s.belong(x, d.sessionOf(ev.Asked.ID, ev))
+		p := d.sessionOf(ev.Asked.ID, ev)
+		x.Asked.ID = p.ID // one string, not two
+		s.belong(x, p)
 	case ev.Asked.State == event.Absent:
 		s.belong(x, d.senderParty(ev.Sender, ev))
 	}

@@ -21,10 +21,10 @@ func (d *Domain) subscribe(r *Request, ev *event.Event) {
 		if p.Subscriber != 0 {
 			d.Covering.remove(p, oldest)
 		}
-		p.Hole[event.ToServer] = ev.Time.To
+		p.Lose(event.ToServer, ev.Time.To)
 		d.Evicted++
 	}
-	d.addSub(p, Subscription{URI: NewURI(r.URI), From: ev.Time, Ref: refOf(ev), Request: r.Seq})
+	d.addSub(p, Subscription{URI: NewURI(r.URI), Ref: refOf(ev), Request: r.Seq})
 }
 
 func (d *Domain) addSub(p *Party, s Subscription) {
@@ -85,7 +85,13 @@ func (d *Domain) subscribed(r *Request, t event.Time) {
 type URI struct{ Text, Normal string }
 
 // NewURI returns a URI ready to be compared.
-func NewURI(text string) URI { return URI{text, NormalURI(text)} }
+func NewURI(text string) URI {
+	normal := NormalURI(text)
+	if normal == text {
+		normal = text // one string, not two
+	}
+	return URI{text, normal}
+}
 
 // Covers says whether a subscription to s covers an update of u: equal after
 // normalising, u below s at a `/` boundary (sub-resources are allowed by the

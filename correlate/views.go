@@ -27,10 +27,10 @@ func (d *Domain) meet(p *Party, ev *event.Event) {
 	if !named && ev.Kind != event.SessionCreated && !(ev.Kind == event.RequestDone && ev.RPC.Method == mcp.Initialize) {
 		return // a request that named no session may come at any time
 	}
-	if ev.View == p.Birth.View || ev.Time.To == 0 || len(p.Views) >= maxViews || slices.Contains(p.Views, ev.View) {
+	if ev.View == p.Birth.View || ev.Time.To == 0 || len(p.rare().Views) >= maxViews || slices.Contains(p.Rare.Views, ev.View) {
 		return
 	}
-	p.Views = append(p.Views, ev.View)
+	p.Rare.Views = append(p.Rare.Views, ev.View)
 	least := ev.Time.From - p.Birth.Time.To
 	for i := range d.Lags {
 		if l := &d.Lags[i]; l.From == p.Birth.View && l.To == ev.View {

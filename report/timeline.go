@@ -55,7 +55,7 @@ func (t *Timeline) begin(m *correlate.Moment) {
 	}
 	t.domain = m.Domain
 	t.p.line(t.p.bold.Render(m.Party.Alias), " in ", escape(m.Domain.ID))
-	if b := &m.Party.Birth; m.Party.Issued && b.At != m.Event.At {
+	if b := m.Party.Birth; m.Party.Issued && b.At != m.Event.At {
 		t.entry(b.Time, b.At, "→ "+mcp.Initialize)
 	}
 }

@@ -101,7 +101,7 @@ func (f *Cancel) reportLog(id mcp.ID, a, b *correlate.Party, cancel, effect corr
 	if effect.At != cancel.At {
 		ev = append(ev, seen(signals.Victim, effect, b, "the server cancels a request of "+b.Alias))
 	}
-	ev = append(ev, seen(signals.Context, b.Birth, b, "first line about "+b.Alias))
+	ev = append(ev, seen(signals.Context, *b.Birth, b, "first line about "+b.Alias))
 	out.Report(signals.Finding{
 		Signal: signals.CancellationCrosstalk, Variant: "log", Strength: st, Era: "legacy",
 		Parties:    []signals.Party{party(a, signals.Cause), party(b, signals.Victim)},

@@ -103,7 +103,7 @@ func retry(a, b *correlate.Request) bool {
 // answer reads one answer on a POST exchange.
 func (f *Crossing) answer(m *correlate.Moment, out *Sink) {
 	x, ev := m.Exchange, m.Event
-	if x.Stream != event.StreamPost || x.Resumed() || !x.Paired() || x.Loss&event.LossRequestBody != 0 {
+	if x.Stream != event.StreamPost || x.Resumed || !x.Paired() || x.Loss&event.LossRequestBody != 0 {
 		return
 	}
 	if m.Request == nil {
@@ -179,7 +179,7 @@ func (f *Crossing) foreignID(m *correlate.Moment, out *Sink) {
 // extra judges more answers than requests with one id on one stream.
 func (f *Crossing) extra(m *correlate.Moment, out *Sink) {
 	r, d := m.Request, m.Domain
-	if m.Event.EventID != "" && m.Exchange.Resumed() {
+	if m.Event.EventID != "" && m.Exchange.Resumed {
 		return
 	}
 	var owner *correlate.Request

@@ -78,7 +78,7 @@ func (f *Crossing) reportDelivered(m *correlate.Moment, a *correlate.Request, ou
 		Evidence: []signals.Evidence{
 			seen(signals.Cause, a.Sent, a.Party, "the request whose answer it is"),
 			here(signals.Victim, ev, b, "the answer is sent to "+b.Alias),
-			seen(signals.Context, b.Birth, b, b.Alias+" begins here"),
+			seen(signals.Context, *b.Birth, b, b.Alias+" begins here"),
 		},
 	})
 }

@@ -61,7 +61,7 @@ func TestStarves(t *testing.T) {
 	f("its body was not recorded", correlate.GivenUp, unknown, func(a *correlate.Request) { a.Exchange.Loss = event.LossResponseBody })
 	f("of a log", correlate.GivenUp, unknown, func(a *correlate.Request) { a.Exchange = nil })
 	f("open", correlate.Open, hanging, none)
-	f("open, with a hole", correlate.Open, unknown, func(a *correlate.Request) { a.Party.Hole[event.ToClient] = 20 * ms })
+	f("open, with a hole", correlate.Open, unknown, func(a *correlate.Request) { a.Party.Lose(event.ToClient, 20*ms) })
 	f("open, of nobody", correlate.Open, hanging, func(a *correlate.Request) { a.Party = nil })
 	f("open, its answers cannot be told apart", correlate.Open, unknown, func(a *correlate.Request) { a.Exchange.Requests = append(a.Exchange.Requests, a) })
 }
@@ -69,7 +69,7 @@ func TestStarves(t *testing.T) {
 func TestRefusedID(t *testing.T) {
 	f := func(want bool, fate correlate.Fate, kind mcp.Kind, status, code int) {
 		t.Helper()
-		if got := refusedID(&correlate.Request{Fate: fate, Answer: kind, Status: status, Code: code}); got != want {
+		if got := refusedID(&correlate.Request{Fate: fate, Answer: kind, Status: int32(status), Code: code}); got != want {
 			t.Errorf("%s %s %d %d: %v", fate, kind, status, code, got)
 		}
 	}
@@ -161,7 +161,7 @@ func TestDelivered(t *testing.T) {
 		t.Helper()
 		d, a, b := domain()
 		for i, p := range []*correlate.Party{a, b} {
-			p.Born, p.BornAt, p.InitOrder = true, at(1), i+1
+			p.Born, p.BornAt, p.InitOrder = true, at(1), int32(i+1)
 		}
 		r := &correlate.Request{Seq: 1, Dir: event.ToServer, ID: mcp.NewID([]byte("7")), Method: mcp.ToolsCall, Party: a, Sent: ref(10)}
 		d.Index.Entries = map[correlate.Key][]*correlate.Request{correlate.IDKey(correlate.ByID, r.ID): {r}}

@@ -86,7 +86,7 @@ func (f *Drift) ended(m *correlate.Moment, r *correlate.Request, out *Sink) {
 // request judges one server request at the party whose stream it arrived on.
 func (f *Drift) request(m *correlate.Moment, out *Sink) {
 	r, p, d := m.Request, m.Party, m.Domain
-	if r.Need == 0 || p == nil || m.Exchange.Resumed() || m.Exchange.Loss&event.LossRequest != 0 {
+	if r.Need == 0 || p == nil || m.Exchange.Resumed || m.Exchange.Loss&event.LossRequest != 0 {
 		return
 	}
 	if r.Method == mcp.RootsList && f.expected(r, p) {
@@ -246,9 +246,9 @@ func (f *Drift) finding(m *correlate.Moment, donor *correlate.Party, st signals.
 		},
 		Assumption: assume,
 		Evidence: []signals.Evidence{
-			seen(signals.Victim, p.CapsRef, p, "what "+p.Alias+" declared"),
+			seen(signals.Victim, *p.CapsRef, p, "what "+p.Alias+" declared"),
 			here(signals.Victim, m.Event, p, "the server asks for "+r.Need.String()),
-			seen(signals.Cause, donor.CapsRef, donor, "what "+donor.Alias+" declared"),
+			seen(signals.Cause, *donor.CapsRef, donor, "what "+donor.Alias+" declared"),
 		},
 	}
 }
@@ -270,13 +270,13 @@ func (f *Drift) consulted(m *correlate.Moment, out *Sink) {
 	st, assume := signals.Probable, "the difference comes from another client"
 	from := signals.Party{Alias: "?", Text: "unknown", Role: signals.Cause}
 	evidence := []signals.Evidence{
-		seen(signals.Victim, p.CapsRef, p, "capabilities at initialize: "+p.Caps.String()),
+		seen(signals.Victim, *p.CapsRef, p, "capabilities at initialize: "+p.Caps.String()),
 		here(signals.Victim, ev, p, "capabilities consulted: "+ev.RPC.Caps.String()),
 	}
 	for _, o := range live {
 		if o != p && o.CapsKnown && o.Caps == ev.RPC.Caps {
 			st, assume, from = signals.Confirmed, "", party(o, signals.Cause)
-			evidence = append(evidence, seen(signals.Cause, o.CapsRef, o, "the set that "+o.Alias+" declared"))
+			evidence = append(evidence, seen(signals.Cause, *o.CapsRef, o, "the set that "+o.Alias+" declared"))
 			break
 		}
 	}

@@ -205,7 +205,7 @@ func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correla
 		here(signals.Context, m.Event, own, "answered with a result"),
 	}
 	for _, p := range others[:min(2, len(others))] {
-		ev = append(ev, seen(signals.Candidate, p.Birth, p, p.Alias+" was live then"))
+		ev = append(ev, seen(signals.Candidate, *p.Birth, p, p.Alias+" was live then"))
 	}
 	f.Done.Put(r.Seq, true)
 	out.Report(signals.Finding{
@@ -265,8 +265,8 @@ func (f *Fallback) report(m *correlate.Moment, x *correlate.Exchange, r *correla
 	}
 	ev := []signals.Evidence{
 		seen(signals.Cause, sent, nil, carried),
-		seen(signals.Victim, x.Headed, bound, "answered in the name of "+bound.Alias),
-		seen(signals.Context, bound.Birth, bound, bound.Alias+" was made here, for its own client"),
+		seen(signals.Victim, *x.Headed, bound, "answered in the name of "+bound.Alias),
+		seen(signals.Context, *bound.Birth, bound, bound.Alias+" was made here, for its own client"),
 	}
 	ev[0].Party = from.Alias
 	out.Report(signals.Finding{

@@ -43,7 +43,7 @@ func (f *Fallback) elsewhere(m *correlate.Moment, out *Sink) {
 // effect judges a message on a session's stream that a request without a session caused.
 func (f *Fallback) effect(m *correlate.Moment, out *Sink) {
 	ev, d, p := m.Event, m.Domain, m.Party
-	if !p.IsSession() || d.Issued == 0 || m.Exchange.Resumed() || m.Request != nil && ev.RPC.Kind != mcp.KindRequest {
+	if !p.IsSession() || d.Issued == 0 || m.Exchange.Resumed || m.Request != nil && ev.RPC.Kind != mcp.KindRequest {
 		return
 	}
 	if ev.RPC.Method == mcp.Progress && ev.RPC.Token != "" && !active(d, p, ev) {
@@ -109,7 +109,7 @@ func (f *Fallback) shown(m *correlate.Moment, r *correlate.Request, p *correlate
 	ev := []signals.Evidence{
 		seen(signals.Cause, r.Sent, nil, "sent without a session of its own"),
 		here(signals.Victim, m.Event, p, how),
-		seen(signals.Context, p.Birth, p, p.Alias+" was made here, for its own client"),
+		seen(signals.Context, *p.Birth, p, p.Alias+" was made here, for its own client"),
 	}
 	ev[0].Party = from.Alias
 	out.Report(signals.Finding{

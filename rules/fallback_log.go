@@ -123,12 +123,12 @@ func (f *Fallback) reportLog(m *correlate.Moment, bound *correlate.Party, st sig
 	evidence[0].Party = from.Alias
 	if bound != nil {
 		parties = append(parties, party(bound, signals.Victim))
-		evidence = append(evidence, seen(signals.Victim, bound.Birth, bound, bound.Alias+" was made here, for its own client"))
+		evidence = append(evidence, seen(signals.Victim, *bound.Birth, bound, bound.Alias+" was made here, for its own client"))
 	}
 	others := without(live, bound)
 	for _, p := range others[:min(1, len(others))] {
 		parties = append(parties, party(p, signals.Context))
-		evidence = append(evidence, seen(signals.Context, p.Birth, p, p.Alias+" was live as well"))
+		evidence = append(evidence, seen(signals.Context, *p.Birth, p, p.Alias+" was live as well"))
 	}
 	if bound == nil {
 		parties = candidates(parties, live)

@@ -112,8 +112,8 @@ func TestSkeleton(t *testing.T) {
 // domain returns a domain with a live session that was born in view, and one that was not.
 func domain() (d *correlate.Domain, born, other *correlate.Party) {
 	d = &correlate.Domain{ID: "d"}
-	born = &correlate.Party{ID: "a", Alias: "S1", Domain: d, Born: true, BornAt: at(1), Issued: true, Live: true, LiveFrom: at(1)}
-	other = &correlate.Party{ID: "b", Alias: "S2", Domain: d, Issued: true, Live: true, LiveFrom: at(1)}
+	born = &correlate.Party{ID: "a", Alias: "S1", Domain: d, Birth: &correlate.Ref{}, Born: true, BornAt: at(1), Issued: true, Live: true, LiveFrom: at(1)}
+	other = &correlate.Party{ID: "b", Alias: "S2", Domain: d, Birth: &correlate.Ref{}, Issued: true, Live: true, LiveFrom: at(1)}
 	return d, born, other
 }
 
@@ -157,7 +157,7 @@ func TestLacks(t *testing.T) {
 	f("cancelled by its own", correlate.Open, part, func(_ *Token, r *correlate.Request) { r.OwnCancel = at(20) }, false)
 	f("its client left", correlate.Open, part, func(_ *Token, r *correlate.Request) { r.Left = true }, false)
 	f("the server closed", correlate.Cut, part, none, false)
-	f("what reached it is not all in view", correlate.Answered, part, func(_ *Token, r *correlate.Request) { r.Party.Hole[event.ToClient] = 20 * ms }, false)
-	f("a hole before it", correlate.Answered, part, func(_ *Token, r *correlate.Request) { r.Party.Hole[event.ToClient] = 5 * ms }, true)
+	f("what reached it is not all in view", correlate.Answered, part, func(_ *Token, r *correlate.Request) { r.Party.Lose(event.ToClient, 20*ms) }, false)
+	f("a hole before it", correlate.Answered, part, func(_ *Token, r *correlate.Request) { r.Party.Lose(event.ToClient, 5*ms) }, true)
 	f("of nobody", correlate.Answered, part, func(_ *Token, r *correlate.Request) { r.Party = nil }, false)
 }

@@ -44,7 +44,7 @@ func (f *Shared) Observe(m *correlate.Moment, out *Sink) {
 	ref := refOf(ev)
 	if x == nil {
 		if ev.Dir != event.ToClient && ev.RPC.Era != mcp.EraModern {
-			f.turns(p, ev.Sender, ref, out)
+			f.turns(p, correlate.Sender{Principal: ev.Sender.Principal, ClientInfo: ev.Sender.ClientInfo, UserAgent: ev.Sender.UserAgent}, ref, out)
 		}
 		return
 	}
@@ -53,7 +53,7 @@ func (f *Shared) Observe(m *correlate.Moment, out *Sink) {
 	}
 	switch {
 	case ev.Kind == event.Opened:
-		f.turns(p, x.Sender, ref, out)
+		f.turns(p, x.From(), ref, out)
 	case ev.Kind == event.Message && ev.Dir == event.ToServer && ev.RPC.Kind == mcp.KindRequest:
 		f.senders(p, "traceparent", ev.RPC.Trace, ref, out)
 		f.twins(m, out)
@@ -61,7 +61,7 @@ func (f *Shared) Observe(m *correlate.Moment, out *Sink) {
 }
 
 // turns looks at the credential that comes with a session id, and at the program that sends it.
-func (f *Shared) turns(p *correlate.Party, s event.Sender, ref correlate.Ref, out *Sink) {
+func (f *Shared) turns(p *correlate.Party, s correlate.Sender, ref correlate.Ref, out *Sink) {
 	f.senders(p, "credential", s.Principal, ref, out)
 	f.senders(p, "clientInfo", s.ClientInfo, ref, out)
 	f.senders(p, "User-Agent", s.UserAgent, ref, out)

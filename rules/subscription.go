@@ -46,7 +46,7 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 		return
 	}
 	wire := ev.Kind == event.Message && ev.Dir == event.ToClient && ev.RPC.Method == mcp.ResourceUpdated && ev.Exchange.N != 0
-	if wire && (!legacy(m.Exchange) || m.Exchange.Resumed() || m.Exchange.Loss&event.LossRequest != 0) {
+	if wire && (!legacy(m.Exchange) || m.Exchange.Resumed || m.Exchange.Loss&event.LossRequest != 0) {
 		return
 	}
 	if log := ev.Exchange.N == 0 && delivers(ev, mcp.ResourceUpdated); wire || log {
@@ -121,7 +121,7 @@ func covers(p *correlate.Party, uri correlate.URI, t event.Time) (covered, *corr
 	best, which := notCovered, (*correlate.Subscription)(nil)
 	for i := range p.Subs {
 		s := &p.Subs[i]
-		if s.Refused || !s.URI.Covers(uri) || correlate.Before(s.From, t) == correlate.No {
+		if s.Refused || !s.URI.Covers(uri) || correlate.Before(s.Ref.Time, t) == correlate.No {
 			continue
 		}
 		if s.Ended != (event.Time{}) && s.Ended.To+correlate.Grace < t.From {
@@ -204,7 +204,7 @@ func (f *Subscription) report(u Update, subscribers []*correlate.Party, proof []
 		Evidence: []signals.Evidence{
 			seen(signals.Victim, proof[0].Ref, b, b.Alias+" subscribes"),
 			seen(signals.Cause, u.Ref, a, arrived),
-			seen(signals.Context, a.Birth, a, a.Alias+" begins here"),
+			seen(signals.Context, *a.Birth, a, a.Alias+" begins here"),
 		},
 	})
 }

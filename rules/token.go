@@ -103,14 +103,13 @@ func (f *Token) progress(m *correlate.Moment, out *Sink) {
 		return
 	}
 	if own, sure := f.own(m); own != nil {
-		own.Progress++
 		if own.Tool != "" {
 			f.Reports.Put(own.Tool, true)
 		}
-		f.point(own, ev, sure && !x.Resumed())
+		f.point(own, ev, sure && !x.Resumed)
 		return
 	}
-	if x.Resumed() {
+	if x.Resumed {
 		return
 	}
 	if ev.Loss&event.LossPairing != 0 || x.Loss&event.LossRequest != 0 {
@@ -135,7 +134,7 @@ func (f *Token) progress(m *correlate.Moment, out *Sink) {
 	}
 	switch {
 	case parties == 0:
-		if !d.Tokens.Has(ev.RPC.Token) && !d.Tokens.Forgot && a.Whole() && !a.Tokens.Has(ev.RPC.Token) {
+		if !d.Tokens.Has(ev.RPC.Token) && !d.Tokens.Forgot() && a.Whole() && !a.Tokens.Has(ev.RPC.Token) {
 			out.Note(signals.NoteInventedToken, ev.At)
 		}
 	case parties == 1:
@@ -177,7 +176,7 @@ func (f *Token) misdelivered(m *correlate.Moment, b *correlate.Request, out *Sin
 		out.Unassessable(signals.TokenCollision, "part of what a party without a session sent is missing")
 		return
 	}
-	if a.Tokens.Forgot {
+	if a.Tokens.Forgot() {
 		out.Unassessable(signals.TokenCollision, "a party gave more tokens than are remembered")
 		return
 	}
@@ -200,7 +199,7 @@ func (f *Token) misdelivered(m *correlate.Moment, b *correlate.Request, out *Sin
 		Evidence: []signals.Evidence{
 			seen(signals.Victim, b.Sent, b.Party, "the request that gave the token"),
 			here(signals.Cause, ev, a, "the progress arrives at "+a.Alias),
-			seen(signals.Context, a.Birth, a, a.Alias+" begins here"),
+			seen(signals.Context, *a.Birth, a, a.Alias+" begins here"),
 		},
 	})
 }

@@ -123,7 +123,7 @@ func (f *Token) reportLog(m *correlate.Moment, b *correlate.Request, why string,
 		Evidence: []signals.Evidence{
 			seen(signals.Victim, b.Sent, b.Party, "the request that carries the token"),
 			here(signals.Cause, ev, a, "the progress is sent to "+a.Alias),
-			seen(signals.Context, a.Birth, a, a.Alias+" is created here"),
+			seen(signals.Context, *a.Birth, a, a.Alias+" is created here"),
 		},
 	})
 }

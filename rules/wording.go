@@ -35,11 +35,11 @@ func senderText(x *correlate.Exchange) string {
 	if x == nil {
 		return "unknown sender"
 	}
-	switch s := x.Sender; {
+	switch s := x.From(); {
 	case s.Principal != "":
 		return "sender with its own credential"
-	case s.Conn != "":
-		return "sender on connection " + s.Conn
+	case x.Conn != nil:
+		return "sender on connection " + x.Conn.ID
 	case s.UserAgent != "":
 		return "sender with user agent " + s.UserAgent
 	}
@@ -49,10 +49,10 @@ func senderText(x *correlate.Exchange) string {
 // ownSession returns the only session that the connection of an exchange
 // carried before it, or nil.
 func ownSession(x *correlate.Exchange) *correlate.Party {
-	if x != nil && len(x.Before) == 1 && !x.Conn.Mixed {
-		return x.Before[0]
+	if x == nil || x.Before != 1 || x.Conn.Mixed {
+		return nil
 	}
-	return nil
+	return x.Conn.Sessions[0]
 }
 
 // candidates adds up to eight parties in the role of candidates.

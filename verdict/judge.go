@@ -347,8 +347,8 @@ func pinnedApart(c *correlate.Domain, f *signals.Finding) bool {
 		if p.Role != signals.Cause && p.Role != signals.Victim && p.Role != signals.Candidate {
 			continue
 		}
-		if q := c.Sessions[p.Session]; q != nil && len(q.Cookies) > 0 {
-			sets = append(sets, q.Cookies)
+		if q := c.Sessions[p.Session]; q != nil && len(q.Known().Cookies) > 0 {
+			sets = append(sets, q.Known().Cookies)
 		}
 	}
 	if len(sets) < 2 {

@@ -65,7 +65,7 @@ func TestRejected(t *testing.T) {
 	}
 	cookies := func(a, b string) func(*correlate.Domain) {
 		return func(d *correlate.Domain) {
-			d.Sessions["a"].Cookies, d.Sessions["b"].Cookies, d.Cookies = []string{a}, []string{b}, []string{a, b}
+			d.Sessions["a"].Hints, d.Sessions["b"].Hints, d.Cookies = &correlate.Hints{Cookies: []string{a}}, &correlate.Hints{Cookies: []string{b}}, []string{a, b}
 		}
 	}
 	none := func(*correlate.Domain) {}
