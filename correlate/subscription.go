@@ -42,13 +42,19 @@ func (d *Domain) addSub(p *Party, s Subscription) {
 	}
 }
 
-// unsubscribe takes a session that is past out of the index of subscriptions, and reports whether it was.
+// unsubscribe takes a session that is past out of the index of subscriptions, and
+// reports whether it was. What it subscribed to is forgotten where no stream is open
+// on which an update could still reach it, and that is a hole.
 func (d *Domain) unsubscribe(p *Party) bool {
 	if !d.past(p) {
 		return false
 	}
 	d.Covering.clear(p)
 	p.Subscriber = 0
+	if p.Streams == 0 && p.Running == 0 && !d.Views { // of several logs, one may tell later
+		p.Subs = nil
+		p.Lose(event.ToServer, d.Now.To)
+	}
 	return true
 }
 

@@ -15,6 +15,7 @@ type Cancel struct {
 	Window  int64
 	Cancels []*Cancelling                   // recent, in order, with other requests of their id in flight
 	Settled int                             // how many of Cancels are settled, from the front
+	Sift    int                             // how many of them have to be settled before the next look for those that are spent
 	Lines   []*Cancelling                   // recent cancels of a log, in order
 	ByID    map[correlate.Key][]*Cancelling // Cancels by their id, in order
 	Waiting []Effect                        // ends in the window of a cancel, until it is over

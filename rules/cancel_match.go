@@ -45,6 +45,45 @@ func (f *Cancel) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 	if n > 0 {
 		f.forget(n)
 	}
+	if f.Settled >= max(f.Sift, minSift) && d.Intervals == 0 && !d.Views {
+		f.sift(d)
+	}
+}
+
+const minSift = 64
+
+// sift forgets the settled cancels that are spent, so that what stays is as much as is in flight.
+func (f *Cancel) sift(d *correlate.Domain) {
+	kept, settled := f.Cancels[:0], 0
+	for i, c := range f.Cancels {
+		if i < f.Settled && f.spent(d, c) {
+			k := correlate.IDKey(correlate.ByID, c.ID)
+			if list := slices.DeleteFunc(f.ByID[k], func(o *Cancelling) bool { return o == c }); len(list) > 0 {
+				f.ByID[k] = list
+			} else {
+				delete(f.ByID, k)
+			}
+			continue
+		}
+		if i < f.Settled {
+			settled++
+		}
+		kept = append(kept, c)
+	}
+	clear(f.Cancels[len(kept):])
+	f.Cancels, f.Settled, f.Sift = kept, settled, 2*settled
+}
+
+// spent reports whether a cancel whose window is over can show nothing any more: no
+// request is open that it may have hit, and those that ended in its window have told
+// how calls end.
+func (f *Cancel) spent(d *correlate.Domain, c *Cancelling) bool {
+	if slices.ContainsFunc(f.Ends[f.Learned:], func(r *correlate.Request) bool { return r.End.Time.From <= c.Ref.Time.To+f.Window }) {
+		return false
+	}
+	return !slices.ContainsFunc(d.Index.Find(correlate.IDKey(correlate.ByID, c.ID)), func(r *correlate.Request) bool {
+		return !r.Ended() && f.mayHit(c, r)
+	})
 }
 
 // match pairs the cancels of one id whose senders are unknown, or known by
