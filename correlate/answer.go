@@ -149,7 +149,7 @@ func (s *State) end(m *Moment, r *Request, fate Fate, ref Ref) {
 // closed ends an exchange and decides what became of its requests.
 func (s *State) closed(m *Moment) {
 	ev, d := m.Event, m.Domain
-	x := d.Exchanges[ev.Exchange]
+	x := d.exchange(ev.Exchange)
 	if x == nil {
 		return
 	}
@@ -177,6 +177,7 @@ func (s *State) closed(m *Moment) {
 		d.vacate(x.Party)
 	}
 	delete(d.Exchanges, ev.Exchange)
+	d.newest = nil
 	if x.Interval {
 		d.Intervals--
 	}

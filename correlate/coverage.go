@@ -56,7 +56,7 @@ func (x *Exchange) lose(dir event.Dir, at int64) {
 // gap takes a hole that a parser located in an exchange or domain.
 func (s *State) gap(m *Moment) {
 	ev, d := m.Event, m.Domain
-	x := d.Exchanges[ev.Exchange]
+	x := d.exchange(ev.Exchange)
 	conn := d.connOf(ev.Sender.Conn)
 	if conn == nil && x != nil {
 		conn = x.Conn

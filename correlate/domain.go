@@ -33,6 +33,7 @@ type Domain struct {
 	Others    map[Other]*Party // those without a session
 	Conns     map[string]*Conn
 	Exchanges map[event.ExchangeID]*Exchange // not closed yet
+	newest    *Exchange                      `snapshot:"-"` // of them, the one that was looked up last
 	Index     Index
 	Seen      MarkSet
 	Tokens    IDSet      // tokens that any request gave
@@ -98,6 +99,19 @@ func newDomain(k event.Domain, seq int) *Domain {
 type Other struct {
 	Kind PartyKind
 	ID   string
+}
+
+// exchange returns an exchange that is not closed yet, nil if there is none. Its
+// events mostly follow one another.
+func (d *Domain) exchange(id event.ExchangeID) *Exchange {
+	if x := d.newest; x != nil && x.ID == id {
+		return x
+	}
+	x := d.Exchanges[id]
+	if x != nil {
+		d.newest = x
+	}
+	return x
 }
 
 // Live returns the sessions that were, or may have been, live at t, in order of

@@ -33,6 +33,7 @@ func (k Key) kind() IndexKind { return IndexKind(k & 3) }
 // stands in it from its arrival until it is released (State.release).
 type Index struct {
 	Entries map[Key][]*Request
+	found   found               `snapshot:"-"`
 	Marked  *[markFilter]uint16 // how many marks stand under each low part of a hash: most look-ups of marks end here
 }
 
@@ -47,13 +48,26 @@ func (x *Index) marked(k Key) *uint16 { return &x.Marked[k>>4%markFilter] }
 
 // Find returns the requests under a key in order of arrival. The slice is the
 // index's own: do not keep it.
-func (x *Index) Find(k Key) []*Request { return x.Entries[k] }
+func (x *Index) Find(k Key) []*Request {
+	if x.found.key != k || !x.found.set {
+		x.found = found{k, true, x.Entries[k]}
+	}
+	return x.found.list
+}
+
+// found is what was looked up last: several rules ask for the same of one message.
+type found struct {
+	key  Key
+	set  bool
+	list []*Request
+}
 
 func (x *Index) add(k Key, r *Request) {
 	if x.Entries == nil {
 		x.Entries = make(map[Key][]*Request)
 		x.Marked = new([markFilter]uint16)
 	}
+	x.found.set = x.found.set && x.found.key != k
 	x.Entries[k] = append(x.Entries[k], r)
 	if k.kind() == ByMark {
 		if n := x.marked(k); *n < 1<<16-1 {
@@ -63,6 +77,7 @@ func (x *Index) add(k Key, r *Request) {
 }
 
 func (x *Index) remove(k Key, r *Request) {
+	x.found.set = x.found.set && x.found.key != k
 	list := x.Entries[k]
 	for i, o := range list {
 		if o == r {

@@ -14,7 +14,7 @@ func (s *State) message(m *Moment) {
 		s.loggedMessage(m)
 		return
 	}
-	x := d.Exchanges[ev.Exchange]
+	x := d.exchange(ev.Exchange)
 	if x == nil {
 		return
 	}

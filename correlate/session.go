@@ -52,7 +52,7 @@ func (s *State) belong(x *Exchange, p *Party) {
 // head takes the response head: status, and the session that the server named.
 func (s *State) head(m *Moment) {
 	ev := m.Event
-	x := m.Domain.Exchanges[ev.Exchange]
+	x := m.Domain.exchange(ev.Exchange)
 	if x == nil {
 		return
 	}
@@ -195,7 +195,7 @@ func (p *Party) drop(r *Request) {
 // endpoint takes the announcement of an HTTP+SSE stream: a session begins with it.
 func (s *State) endpoint(m *Moment) {
 	ev, d := m.Event, m.Domain
-	x := d.Exchanges[ev.Exchange]
+	x := d.exchange(ev.Exchange)
 	if x == nil {
 		return
 	}

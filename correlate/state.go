@@ -166,7 +166,7 @@ func (s *State) opened(m *Moment) {
 	if mcp.RevisionEra(ev.Revision) == mcp.EraModern && x.Method == "POST" && ev.Asked.State != event.Present {
 		x.Era = mcp.EraModern // until a message of the body says otherwise
 	}
-	d.Exchanges[ev.Exchange] = x
+	d.Exchanges[ev.Exchange], d.newest = x, x
 	x.Conn = d.connOf(ev.Sender.Conn)
 	from := Sender{ev.Sender.Principal, ev.Sender.Cookie, ev.Sender.UserAgent, ev.Sender.ClientInfo}
 	if c := x.Conn; c != nil {

@@ -20,7 +20,9 @@ func (f *Cancel) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 		f.effect(f.Waiting[over], out)
 		over++
 	}
-	f.Waiting = slices.Delete(f.Waiting, 0, over)
+	if over > 0 {
+		f.Waiting = slices.Delete(f.Waiting, 0, over)
+	}
 	for ; f.Settled < len(f.Cancels); f.Settled++ {
 		c := f.Cancels[f.Settled]
 		if !end && now-c.Ref.Time.To <= f.Window+harSlack {

@@ -111,7 +111,9 @@ func (f *Crossing) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 		f.across(f.Starved[n], out)
 		n++
 	}
-	f.Starved = slices.Delete(f.Starved, 0, n)
+	if n > 0 {
+		f.Starved = slices.Delete(f.Starved, 0, n)
+	}
 }
 
 // restartShows is how long after a cut a restart of the server may show.

@@ -41,10 +41,9 @@ func (f *Shared) Observe(m *correlate.Moment, out *Sink) {
 	if f.ByDesign || !p.IsSession() {
 		return
 	}
-	ref := refOf(ev)
 	if x == nil {
 		if ev.Dir != event.ToClient && ev.RPC.Era != mcp.EraModern {
-			f.turns(p, correlate.Sender{Principal: ev.Sender.Principal, ClientInfo: ev.Sender.ClientInfo, UserAgent: ev.Sender.UserAgent}, ref, out)
+			f.turns(p, correlate.Sender{Principal: ev.Sender.Principal, ClientInfo: ev.Sender.ClientInfo, UserAgent: ev.Sender.UserAgent}, ev, out)
 		}
 		return
 	}
@@ -53,18 +52,18 @@ func (f *Shared) Observe(m *correlate.Moment, out *Sink) {
 	}
 	switch {
 	case ev.Kind == event.Opened:
-		f.turns(p, x.From(), ref, out)
+		f.turns(p, x.From(), ev, out)
 	case ev.Kind == event.Message && ev.Dir == event.ToServer && ev.RPC.Kind == mcp.KindRequest:
-		f.senders(p, "traceparent", ev.RPC.Trace, ref, out)
+		f.senders(p, "traceparent", ev.RPC.Trace, ev, out)
 		f.twins(m, out)
 	}
 }
 
 // turns looks at the credential that comes with a session id, and at the program that sends it.
-func (f *Shared) turns(p *correlate.Party, s correlate.Sender, ref correlate.Ref, out *Sink) {
-	f.senders(p, "credential", s.Principal, ref, out)
-	f.senders(p, "clientInfo", s.ClientInfo, ref, out)
-	f.senders(p, "User-Agent", s.UserAgent, ref, out)
+func (f *Shared) turns(p *correlate.Party, s correlate.Sender, ev *event.Event, out *Sink) {
+	f.senders(p, "credential", s.Principal, ev, out)
+	f.senders(p, "clientInfo", s.ClientInfo, ev, out)
+	f.senders(p, "User-Agent", s.UserAgent, ev, out)
 }
 
 // End has nothing to decide.
@@ -98,11 +97,11 @@ func (f *Shared) twins(m *correlate.Moment, out *Sink) {
 
 // senders judges one kind of hint: A, B and A again is two holders, A and then B
 // for good is a refresh or an update.
-func (f *Shared) senders(p *correlate.Party, what, who string, ref correlate.Ref, out *Sink) {
+func (f *Shared) senders(p *correlate.Party, what, who string, ev *event.Event, out *Sink) {
 	if who == "" {
 		return
 	}
-	key := Hint{what, p.ID, ref.View}
+	key := Hint{what, p.ID, ev.View}
 	s, known := f.Senders.Get(key)
 	if !known {
 		s = &Senders{}
@@ -111,6 +110,7 @@ func (f *Shared) senders(p *correlate.Party, what, who string, ref correlate.Ref
 	if who == s.Last || s.Found {
 		return
 	}
+	ref := refOf(ev)
 	if i := slices.Index(s.Past, who); i >= 0 {
 		s.Found = true
 		out.Judged(signals.SharedSession)

@@ -155,7 +155,7 @@ func TestSendersInTurns(t *testing.T) {
 		d, p, _ := domain()
 		out, s := &Sink{Domain: d}, newShared(Options{}).(*Shared)
 		for i, w := range who {
-			s.senders(p, "credential", w, ref(int64(i)), out)
+			s.senders(p, "credential", w, &event.Event{Time: at(int64(i))}, out)
 		}
 		got := 0
 		for _, fd := range out.Findings {

@@ -12,8 +12,9 @@ import (
 // Token detects token_collision: progress reached a party that did not ask for it.
 // Equal tokens in two sessions are the steady state and prove nothing by themselves.
 type Token struct {
-	Series  []*Series            // of requests whose token got progress or is in flight in two parties, until judged
+	Series  []*Series            // of requests whose token got progress or is in flight in two parties, until judged, in order; nil = dropped
 	Of      map[uint64]*Series   // the same by Request.Seq
+	Alone   []*Series            // those whose request ended and that had no rival then: they make room
 	Full    bool                 // there were more series than are kept
 	Settled int64                // event time of the last look for series that ended
 	Reports Recent[string, bool] // tools that report progress in this domain
@@ -34,6 +35,11 @@ func newToken(Options) Detector {
 // Observe looks at progress on the wire and at router lines of a log.
 func (f *Token) Observe(m *correlate.Moment, out *Sink) {
 	ev := m.Event
+	for _, r := range m.Ended {
+		if s := f.Of[r.Seq]; s != nil && len(s.Rivals) == 0 {
+			f.Alone = append(f.Alone, s)
+		}
+	}
 	switch {
 	case ev.Kind == event.Message && ev.Dir == event.ToClient && ev.RPC.Method == mcp.Progress && ev.Exchange.N != 0:
 		if legacy(m.Exchange) && ev.RPC.Token != "" {
@@ -44,7 +50,7 @@ func (f *Token) Observe(m *correlate.Moment, out *Sink) {
 	case ev.Exchange.N == 0 && ev.RPC.Token != "" && delivers(ev, mcp.Progress):
 		f.routed(m, out)
 	}
-	if now := m.Event.Time.To; len(f.Series) > 0 && now-f.Settled >= settleEvery {
+	if now := m.Event.Time.To; len(f.Of) > 0 && now-f.Settled >= settleEvery {
 		f.Settled = now
 		f.settle(m.Domain, now, false, out)
 	}

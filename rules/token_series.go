@@ -17,6 +17,7 @@ type Series struct {
 	Request *correlate.Request
 	Rivals  []*correlate.Request // other parties' requests with the same token, in flight at the same time
 	Points  []Point
+	Place   int // in Token.Series
 }
 
 // Point is one progress notification.
@@ -48,27 +49,48 @@ func (f *Token) watch(r, rival *correlate.Request) bool {
 // series returns the series of a request and begins it if there is room.
 func (f *Token) series(r *correlate.Request) *Series {
 	s := f.Of[r.Seq]
-	if s == nil && len(f.Series) >= maxSeries {
-		f.dropAlone()
-		f.Full = f.Full || len(f.Series) >= maxSeries
+	if s != nil {
+		return s
 	}
-	if s == nil && len(f.Series) < maxSeries {
-		s = &Series{Request: r}
-		f.Of[r.Seq] = s
-		f.Series = append(f.Series, s)
+	if len(f.Of) >= maxSeries {
+		f.dropAlone()
+		if f.Full = f.Full || len(f.Of) >= maxSeries; len(f.Of) >= maxSeries {
+			return nil
+		}
+	}
+	if len(f.Series) >= 2*maxSeries {
+		f.Series = f.keep(f.Series[:0], func(s *Series) bool { return s != nil })
+	}
+	s = &Series{Request: r, Place: len(f.Series)}
+	f.Of[r.Seq] = s
+	f.Series = append(f.Series, s)
+	if r.Ended() {
+		f.Alone = append(f.Alone, s)
 	}
 	return s
 }
 
 // dropAlone makes room: it forgets the series of requests that ended without a rival.
 func (f *Token) dropAlone() {
-	f.Series = slices.DeleteFunc(f.Series, func(s *Series) bool {
-		alone := len(s.Rivals) == 0 && s.Request.Ended()
-		if alone {
+	for _, s := range f.Alone {
+		if len(s.Rivals) == 0 && f.Of[s.Request.Seq] == s {
 			delete(f.Of, s.Request.Seq)
+			f.Series[s.Place] = nil
 		}
-		return alone
-	})
+	}
+	f.Alone = f.Alone[:0]
+}
+
+// keep appends the series that stay to the front of the list.
+func (f *Token) keep(to []*Series, stays func(*Series) bool) []*Series {
+	for _, s := range f.Series {
+		if stays(s) {
+			s.Place = len(to)
+			to = append(to, s)
+		}
+	}
+	clear(f.Series[len(to):])
+	return to
 }
 
 const maxRivals = 8
@@ -110,25 +132,25 @@ func (f *Token) settle(d *correlate.Domain, now int64, end bool, out *Sink) {
 		return // messages of streams without times may still belong to what ended
 	}
 	over := func(r *correlate.Request) bool { return r.Ended() && r.End.Time.To+correlate.Grace < now }
-	keep := f.Series[:0]
 	var done []*Series
-	for _, s := range f.Series {
-		if end || over(s.Request) && !slices.ContainsFunc(s.Rivals, func(r *correlate.Request) bool { return !over(r) }) {
+	f.Alone = f.Alone[:0]
+	f.Series = f.keep(f.Series[:0], func(s *Series) bool {
+		switch {
+		case s == nil:
+			return false
+		case end || over(s.Request) && !slices.ContainsFunc(s.Rivals, func(r *correlate.Request) bool { return !over(r) }):
 			done = append(done, s)
-		} else {
-			keep = append(keep, s)
+			return false
+		case len(s.Rivals) == 0 && s.Request.Ended():
+			f.Alone = append(f.Alone, s)
 		}
-	}
-	if len(done) == 0 {
-		return
-	}
+		return true
+	})
 	for _, s := range done {
 		for _, rival := range s.Rivals {
 			f.judge(s, rival, out)
 		}
 	}
-	clear(f.Series[len(keep):])
-	f.Series = keep
 	for _, s := range done {
 		delete(f.Of, s.Request.Seq)
 	}
