@@ -33,18 +33,48 @@ func (k Key) kind() IndexKind { return IndexKind(k & 3) }
 // stands in it from its arrival until it is released (State.release).
 type Index struct {
 	Entries map[Key][]*Request
-	found   found               `snapshot:"-"`
-	Marked  *[markFilter]uint16 // how many marks stand under each low part of a hash: most look-ups of marks end here
+	found   found    `snapshot:"-"`
+	Marked  []uint16 // how many marks stand under each low part of a hash: most look-ups of marks end here
+	Marks   int      // how many entries stand under marks
 }
 
-const markFilter = 1 << 12
+const (
+	minFilter = 1 << 10
+	maxFilter = 1 << 16 // 128 KiB
+)
 
 // MayHold reports whether a request may stand under a mark.
 func (x *Index) MayHold(mark uint64) bool {
-	return x.Marked != nil && *x.marked(MarkKey(mark)) != 0
+	return x.Marks > 0 && *x.marked(MarkKey(mark)) != 0
 }
 
-func (x *Index) marked(k Key) *uint16 { return &x.Marked[k>>4%markFilter] }
+func (x *Index) marked(k Key) *uint16 { return &x.Marked[int(k>>4)&(len(x.Marked)-1)] }
+
+// mark counts a mark that is put into the index. The filter grows with what it filters.
+func (x *Index) mark(k Key) {
+	x.Marks++
+	if n := len(x.Marked); n < maxFilter && 4*x.Marks > n {
+		x.Marked = make([]uint16, max(minFilter, 4*n))
+		for o, list := range x.Entries {
+			if o.kind() == ByMark {
+				*x.marked(o) += uint16(min(len(list), 1<<16-1-int(*x.marked(o))))
+			}
+		}
+		return
+	}
+	if n := x.marked(k); *n < 1<<16-1 {
+		*n++
+	}
+}
+
+// unmark counts one that is taken out. A count that once was full is never taken
+// down: it would end at 0 too early.
+func (x *Index) unmark(k Key) {
+	x.Marks--
+	if n := x.marked(k); *n < 1<<16-1 {
+		*n--
+	}
+}
 
 // Find returns the requests under a key in order of arrival. The slice is the
 // index's own: do not keep it.
@@ -65,14 +95,11 @@ type found struct {
 func (x *Index) add(k Key, r *Request) {
 	if x.Entries == nil {
 		x.Entries = make(map[Key][]*Request)
-		x.Marked = new([markFilter]uint16)
 	}
 	x.found.set = x.found.set && x.found.key != k
 	x.Entries[k] = append(x.Entries[k], r)
 	if k.kind() == ByMark {
-		if n := x.marked(k); *n < 1<<16-1 {
-			*n++
-		}
+		x.mark(k)
 	}
 }
 
@@ -81,11 +108,8 @@ func (x *Index) remove(k Key, r *Request) {
 	list := x.Entries[k]
 	for i, o := range list {
 		if o == r {
-			// A count that once was full is never taken down: it would end at 0 too early.
 			if k.kind() == ByMark {
-				if n := x.marked(k); *n < 1<<16-1 {
-					*n--
-				}
+				x.unmark(k)
 			}
 			if len(list) == 1 {
 				delete(x.Entries, k)

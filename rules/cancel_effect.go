@@ -134,7 +134,7 @@ func (f *Cancel) near(r *correlate.Request) bool {
 func (f *Cancel) shutdown(r *correlate.Request) bool {
 	n := 0
 	for _, e := range f.Ends {
-		if at := e.End.Time.To; doomed(e) && e.ID.Fold() != r.ID.Fold() && at > r.End.Time.To-f.Window && at < r.End.Time.To+f.Window {
+		if at := e.End.Time.To; at > r.End.Time.To-f.Window && at < r.End.Time.To+f.Window && doomed(e) && e.ID.Fold() != r.ID.Fold() {
 			n++
 		}
 	}
@@ -144,6 +144,9 @@ func (f *Cancel) shutdown(r *correlate.Request) bool {
 // effect judges a request of another party that ended in the window after a cancel.
 func (f *Cancel) effect(e Effect, out *Sink) {
 	c, r := e.Cancel, e.Hit
+	if r.Succeeded() {
+		return // an ordinary answer is no effect
+	}
 	if r.Party == nil || !correlate.Distinct(r.Party, c.By) || r.OwnCancel != (event.Time{}) || r.Left || f.shutdown(r) {
 		return
 	}

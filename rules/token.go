@@ -87,7 +87,7 @@ func (f *Token) hazard(r, o *correlate.Request, out *Sink) {
 		out.Judged(signals.TokenCollision)
 	}
 	key := [2]string{o.Party.Alias, r.Party.Alias}
-	if f.Equal[key] || len(f.Equal) >= maxSeries {
+	if len(f.Equal) >= maxSeries || f.Equal[key] {
 		return
 	}
 	f.Equal[key] = true
