@@ -14,7 +14,7 @@ import (
 // Bounds of what is kept (PERF §4.2: the usual reassemblers keep without limit).
 const (
 	maxLive      = 68_000    // open connections that carry HTTP
-	maxRest      = 32_000    // all others: closed, not HTTP, not known yet
+	maxRest      = 32_000    // all others: not HTTP, not known yet, closed in the dark
 	maxSegments  = 64        // out-of-order segments of one direction
 	maxAhead     = 1 << 20   // bytes of them
 	maxAheadAll  = 64 << 20  // bytes of them in all
@@ -34,6 +34,7 @@ type assembler struct {
 
 	conns      map[connKey]*conn
 	live, rest connList
+	graves     graves
 	late       []*conn // connections that wait for packets, oldest first
 	lateAt     int
 	now        int64
@@ -92,10 +93,11 @@ func (a *assembler) packet(s *segment) {
 	key, i := keyOf(s)
 	c := a.conns[key]
 	if c == nil {
-		if s.flags&flagRST != 0 {
+		n := a.graves.rise(key, i, s)
+		if n == 0 {
 			return
 		}
-		c = a.create(key, 1)
+		c = a.create(key, n)
 	} else if c.reusedBy(i, s) {
 		n := c.n
 		if c.half[0].spoke || c.half[1].spoke {
@@ -135,6 +137,9 @@ func (a *assembler) settle(c *conn) {
 	if c.in != want {
 		c.in.remove(c)
 		want.push(c)
+	}
+	if c.kind == kindClosed && !c.dark {
+		a.bury(c)
 	}
 	for a.live.n > maxLive || a.h2s > maxH2 {
 		a.evict(a.live.first)

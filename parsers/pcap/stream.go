@@ -64,17 +64,12 @@ func (h *half) start(seq uint32, syn bool) {
 // reusedBy reports whether a segment begins a new connection between the same endpoints.
 func (c *conn) reusedBy(i int, s *segment) bool {
 	h := &c.half[i]
-	switch {
-	case s.flags&flagRST != 0:
-		return false
-	case s.flags&flagSYN != 0:
-		// A repeated SYN, or one that comes after the data it announces, fits to what is known.
-		return h.known && s.seq+1 != h.base || !h.known && c.kind == kindClosed
-	case c.kind == kindClosed && len(s.data) > 0 && h.known:
-		far := int32(s.seq - h.next)
-		return far > maxAhead || far < -maxAheadAll
+	if c.kind == kindClosed {
+		end := h.end()
+		return end.reused(s)
 	}
-	return false
+	// A repeated SYN, or one that comes after the data it announces, fits to what is known.
+	return s.flags&(flagRST|flagSYN) == flagSYN && h.known && s.seq+1 != h.base
 }
 
 // packet takes one segment from half i.
