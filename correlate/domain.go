@@ -290,8 +290,25 @@ func (d *Domain) pruneLively() {
 	if len(d.Lively) < 64 || len(d.Lively) < 2*d.LiveCount || d.Intervals > 0 {
 		return
 	}
-	d.Lively = slices.DeleteFunc(d.Lively, d.past)
+	d.Lively = slices.DeleteFunc(d.Lively, d.bury)
 }
+
+// bury forgets which tokens a session that is past gave, unless they are one
+// interval, and reports whether it is past.
+func (d *Domain) bury(p *Party) bool {
+	if !d.past(p) {
+		return false
+	}
+	if p.Tokens.Many != nil && d.left(p) {
+		p.Tokens = IDSet{Many: &ManyIDs{Forgot: true}}
+		p.Lose(event.ToServer, d.Now.To)
+	}
+	return true
+}
+
+// left reports whether a session that is past has no stream on which anything could
+// still reach it. Of several logs, one may tell later.
+func (d *Domain) left(p *Party) bool { return p.Streams == 0 && p.Running == 0 && !d.Views }
 
 // past reports whether a session ended so long ago that nothing still to come lies in its life.
 func (d *Domain) past(p *Party) bool { return p.Gone || !p.Live && p.LiveTo.To+2*Grace < d.Now.To }

@@ -51,7 +51,7 @@ func (d *Domain) unsubscribe(p *Party) bool {
 	}
 	d.Covering.clear(p)
 	p.Subscriber = 0
-	if p.Streams == 0 && p.Running == 0 && !d.Views { // of several logs, one may tell later
+	if d.left(p) {
 		p.Subs = nil
 		p.Lose(event.ToServer, d.Now.To)
 	}

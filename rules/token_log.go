@@ -94,7 +94,7 @@ func (f *Token) loggedPoint(m *correlate.Moment, out *Sink) {
 // loggedHolder returns the request of another session that carries the token,
 // where the log shows tokens with requests and the target's carry none of it.
 func (f *Token) loggedHolder(m *correlate.Moment) *correlate.Request {
-	if m.Party.Tokens.Has(m.Event.RPC.Token) {
+	if given := &m.Party.Tokens; given.Has(m.Event.RPC.Token) || given.Forgot() {
 		return nil
 	}
 	var holder *correlate.Request
