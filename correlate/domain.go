@@ -31,6 +31,7 @@ type Domain struct {
 	Parties   []*Party // in order of appearance, without evicted ones
 	Sessions  map[string]*Party
 	Others    map[Other]*Party // those without a session
+	Parked    map[Other]uint32 // number of those that are forgotten since nothing of them is left
 	Conns     map[string]*Conn
 	Exchanges map[event.ExchangeID]*Exchange // not closed yet
 	newest    *Exchange                      `snapshot:"-"` // of them, the one that was looked up last
@@ -172,8 +173,14 @@ func (d *Domain) otherOf(kind PartyKind, id string, ev *event.Event) *Party {
 	if p := d.Others[key]; p != nil {
 		return p
 	}
-	d.OthersMade++
-	p := &Party{Kind: kind, ID: id, Alias: d.alias("P", d.OthersMade), Domain: d, Birth: newRef(ev)}
+	n := int(d.Parked[key])
+	if n != 0 {
+		delete(d.Parked, key)
+	} else {
+		d.OthersMade++
+		n = d.OthersMade
+	}
+	p := &Party{Kind: kind, ID: id, Alias: d.alias("P", n), Number: uint32(n), Domain: d, Birth: newRef(ev)}
 	if d.Of != nil && d.Of.Others[key] != nil {
 		p.Alias = d.Of.Others[key].Alias
 	}

@@ -57,8 +57,10 @@ type Party struct {
 	Open       []*Request // requests of the party, either direction, that are not released yet
 	Requests   int32      // how many it sent or got, ever
 	Running    int32      // its client requests in flight
+	Number     uint32     // in its alias, of a party without a session
 	Busy       int32      // its place in Domain.Busy, from 1; 0 = it is not there
 	Streams    int32      // its exchanges that are open
+	Exchanges  int32      // that ever were its own
 
 	Rare *Rare // nil = nothing of that
 

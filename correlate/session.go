@@ -21,6 +21,7 @@ func (s *State) belong(x *Exchange, p *Party) {
 		}
 		x.Party = p
 		p.Streams++
+		p.Exchanges++
 		defer d.occupy(p) // once its connections are known
 	}
 	if p.IsSession() && x.Conn != nil {
@@ -158,6 +159,9 @@ func (s *State) issue(m *Moment, x *Exchange, p *Party) {
 
 // adopt moves an exchange and its requests to the party they turned out to belong to.
 func (s *State) adopt(x *Exchange, p *Party) {
+	if was := x.Party; was != nil && was != p {
+		defer x.Domain.park(was)
+	}
 	s.belong(x, p)
 	for _, r := range x.Requests {
 		switch {
