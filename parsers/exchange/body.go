@@ -14,9 +14,9 @@ import (
 type response struct {
 	x     *Exchange
 	mode  bodyMode
-	said  bool    // the content type named the mode, so that broken content is a problem
-	enc   encoded // the body as it came, where it has a content-encoding
-	json  jsonSplitter
+	said  bool          // the content type named the mode, so that broken content is a problem
+	enc   *encoded      // the body as it came, where it has a content-encoding; else nil
+	json  *jsonSplitter // nil until something of a JSON body came
 	sse   sseSplitter
 	first []byte // the beginning of a body whose content type says nothing
 
@@ -55,7 +55,7 @@ func (r *response) begin(h responseHeader) {
 		return
 	}
 	if dec != nil {
-		r.enc = encoded{coding: h.coding, dec: dec}
+		r.enc = &encoded{coding: h.coding, dec: dec}
 	}
 }
 
@@ -76,7 +76,7 @@ func mediaType(contentType string) string {
 func (r *response) data(t event.Time, at event.Address, piece []byte) {
 	r.given = true
 	r.time, r.at = t, at
-	if r.enc.coding == "" {
+	if r.enc == nil {
 		r.plain(piece)
 		return
 	}
@@ -90,7 +90,7 @@ func (r *response) data(t event.Time, at event.Address, piece []byte) {
 
 // plain takes decoded bytes. It reports whether more are wanted.
 func (r *response) plain(p []byte) bool {
-	if r.enc.again {
+	if r.enc != nil && r.enc.again {
 		return true
 	}
 	r.bytes += int64(len(p))
@@ -102,6 +102,9 @@ func (r *response) plain(p []byte) bool {
 	}
 	switch r.mode {
 	case modeJSON:
+		if r.json == nil {
+			r.json = &jsonSplitter{}
+		}
 		r.json.feed(p, r)
 	case modeSSE:
 		r.sse.feed(p, r)
@@ -155,7 +158,7 @@ var bom = []byte("\xEF\xBB\xBF")
 // read without the missing bytes, an event stream goes on at its next event.
 func (r *response) gap() {
 	switch {
-	case r.mode == modeSSE && r.enc.coding == "":
+	case r.mode == modeSSE && r.enc == nil:
 		r.sse.gap(r)
 	default:
 		r.stop()
@@ -171,16 +174,20 @@ func (r *response) fail(text string) {
 
 func (r *response) stop() {
 	r.mode, r.first = modeSkip, nil
-	r.json.drop(r.x.b)
+	if r.json != nil {
+		r.json.drop(r.x.b)
+	}
 	r.sse.drop(r.x.b)
-	r.enc.forget(r.x.b)
+	if r.enc != nil {
+		r.enc.forget(r.x.b)
+	}
 }
 
 // end reads what is left when the exchange ends. An answer that stops in its
 // middle is no problem of the input: clients leave.
 func (r *response) end() {
-	r.part = r.enc.coding != "" && r.mode == modeSkip
-	if r.enc.coding != "" {
+	r.part = r.enc != nil && r.mode == modeSkip
+	if r.enc != nil {
 		if err := r.enc.close(r); err != nil && r.mode != modeSkip {
 			r.part = true
 			r.fail("cannot decode the response body: " + err.Error() + "; the rest of it is skipped")
@@ -197,7 +204,7 @@ func (r *response) end() {
 	}
 	switch r.mode {
 	case modeJSON:
-		if r.json.open() {
+		if r.json != nil && r.json.open() {
 			r.x.loss |= event.LossResponseBody
 		}
 	case modeSSE:

@@ -24,7 +24,8 @@ type Builder struct {
 	head  int
 	held  int64 // bytes that queued events hold, about
 
-	names     interner `snapshot:"-"`
+	domain    *event.Domain // of the exchange that was opened last
+	names     interner      `snapshot:"-"`
 	announced announced
 
 	// Scratch that one message at a time uses.

@@ -38,7 +38,7 @@ type Response struct {
 type Exchange struct {
 	b        *Builder
 	id       event.ExchangeID
-	domain   event.Domain
+	domain   *event.Domain // one value for exchanges that follow one another
 	asked    event.Session
 	answered event.Session
 	sender   event.Sender
@@ -64,7 +64,7 @@ func (b *Builder) Open(r Request) *Exchange {
 	h := readRequestHeader(b, r)
 	x := &Exchange{
 		b: b, id: event.ExchangeID{Source: b.src, N: b.exchanges},
-		domain:   event.Domain{Server: b.names.text(r.Server), Path: b.names.text(path)},
+		domain:   b.domainOf(b.names.text(r.Server), b.names.text(path)),
 		sender:   event.Sender{Conn: b.names.text(r.Conn), Peer: b.names.text(r.Peer), Principal: h.principal, Cookie: h.cookie, UserAgent: h.userAgent},
 		method:   b.names.text(cutText(r.Method, 32)),
 		revision: h.revision, resume: h.resume, coding: h.coding, foreign: h.foreign, loss: r.Loss | h.loss,
@@ -82,6 +82,14 @@ func (b *Builder) Open(r Request) *Exchange {
 	e.RPC.Era = x.era
 	e.Excerpt = b.openedExcerpt(x.method, path, query, h.sessionLine)
 	return x
+}
+
+// domainOf returns the domain of a server and path.
+func (b *Builder) domainOf(server, path string) *event.Domain {
+	if d := (event.Domain{Server: server, Path: path}); b.domain == nil || *b.domain != d {
+		b.domain = &d
+	}
+	return b.domain
 }
 
 // RequestBody gives the whole request body (content-encoding still applied). Call it once, after Open.
@@ -196,7 +204,7 @@ func (x *Exchange) Close(t event.Time, at event.Address, by event.By, loss event
 func (x *Exchange) push(kind event.Kind, t event.Time, at event.Address) *event.Event {
 	e := x.b.push(t)
 	e.Kind, e.Time, e.At = kind, t, at
-	e.Domain, e.Asked, e.Answered, e.Sender = x.domain, x.asked, x.answered, x.sender
+	e.Domain, e.Asked, e.Answered, e.Sender = *x.domain, x.asked, x.answered, x.sender
 	e.Exchange, e.Stream, e.Loss = x.id, x.stream, x.loss
 	e.HTTPMethod, e.Status, e.Revision, e.Resume = x.method, x.status, x.revision, x.resume
 	return e
