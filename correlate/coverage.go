@@ -251,6 +251,7 @@ func (s *State) evictSessions(d *Domain, now int64) {
 	if gone > 0 {
 		isGone := func(p *Party) bool { return p.Gone }
 		d.Parties, d.Lively = slices.DeleteFunc(d.Parties, isGone), slices.DeleteFunc(d.Lively, isGone)
+		d.over = over{}
 	}
 }
 

@@ -49,7 +49,9 @@ type Domain struct {
 	Inits       int               // initialize requests that were accepted, in order
 	Declared    mcp.Caps          // by every client whose capabilities are known
 	Lively      []*Party          // sessions that are live or ended a moment ago, in order of becoming live
+	over        over              `snapshot:"-"` // the first of them
 	Subscribers []*Party          // sessions that ever subscribed to something, in order
+	Texts       map[string]string // that many sessions have alike, the latest maxTexts
 	Senders     map[Sender]*Shown // those that share one value, the latest maxSenders
 	Covering    SubIndex          // the same by what they subscribed to
 	SubsMade    uint32            // sessions that ever were among Subscribers
@@ -119,7 +121,7 @@ func (d *Domain) exchange(id event.ExchangeID) *Exchange {
 // becoming live: all of them, or the first few where max is not 0.
 func (d *Domain) Live(t event.Time, max int) []*Party {
 	var live []*Party
-	for _, p := range d.Lively {
+	for _, p := range d.Lively[d.overBefore(t):] {
 		if p.LiveAt(t) == No {
 			continue
 		}
@@ -128,6 +130,28 @@ func (d *Domain) Live(t event.Time, max int) []*Party {
 		}
 	}
 	return live
+}
+
+// over is how many sessions at the front of Domain.Lively have ended, the last of them when.
+// What was live longest mostly ended first, and most questions are about now.
+type over struct {
+	n    int
+	last int64
+}
+
+// overBefore returns how many sessions at the front of Lively had ended before t.
+func (d *Domain) overBefore(t event.Time) int {
+	if d.over.n > 0 && d.over.last >= t.From {
+		return 0
+	}
+	for d.over.n < len(d.Lively) {
+		p := d.Lively[d.over.n]
+		if p.Live || p.LiveTo.To >= t.From {
+			break
+		}
+		d.over = over{d.over.n + 1, max(d.over.last, p.LiveTo.To)}
+	}
+	return d.over.n
 }
 
 // sessionOf returns the party of a session id and makes it if it is new.
@@ -279,6 +303,10 @@ func (d *Domain) setLive(p *Party, from event.Time) {
 	if p.Live {
 		return
 	}
+	if p.WasLive {
+		d.over = over{} // it may be among them
+	}
+	p.WasLive = true
 	p.Live, p.LiveFrom, p.LiveTo = true, from, event.Time{}
 	if !slices.Contains(d.Lively[max(0, len(d.Lively)-8):], p) {
 		d.pruneLively()
@@ -297,7 +325,7 @@ func (d *Domain) pruneLively() {
 	if len(d.Lively) < 64 || len(d.Lively) < 2*d.LiveCount || d.Intervals > 0 {
 		return
 	}
-	d.Lively = slices.DeleteFunc(d.Lively, d.bury)
+	d.Lively, d.over = slices.DeleteFunc(d.Lively, d.bury), over{}
 }
 
 // bury forgets which tokens a session that is past gave, unless they are one

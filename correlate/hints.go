@@ -88,3 +88,17 @@ func (d *Domain) hint(p *Party, s *Sender) {
 		p.Hints = p.Hints.with(s)
 	}
 }
+
+const maxTexts = 512
+
+// same returns one string for all equal ones.
+func (d *Domain) same(text string) string {
+	if known, ok := d.Texts[text]; ok {
+		return known
+	}
+	if len(d.Texts) >= maxTexts || d.Texts == nil {
+		d.Texts = map[string]string{}
+	}
+	d.Texts[text] = text
+	return text
+}

@@ -30,6 +30,7 @@ type Party struct {
 	Born      bool       // the window holds its initialize exchange or creation line
 	Issued    bool       // the server named it in an answer to initialize, or announced its endpoint
 	Live      bool       // now
+	WasLive   bool       // or is
 	Expired   bool       // a 404 ended it: the server forgot it, by expiry or restart
 	Rekeyed   bool       // a second InitializeResult came: capabilities are unknown from then on
 	Gone      bool       // evicted: nothing may be concluded from it any more

@@ -146,13 +146,14 @@ func (s *State) issue(m *Moment, x *Exchange, p *Party) {
 	}
 	d.Inits++
 	sent := r.Sent
+	sent.Excerpt = d.same(sent.Excerpt) // clients of one program introduce themselves alike
 	p.Issued, p.Born, p.BornAt, p.InitOrder, p.Birth = true, true, sent.Time, int32(d.Inits), &sent
 	if x.Loss&event.LossRequestBody == 0 {
 		d.declare(p, r.Need, r.Sent)
 	} else {
 		p.Caps, p.CapsKnown, p.CapsRef = r.Need, false, p.Birth
 	}
-	p.ClientInfo = r.ClientInfo
+	p.ClientInfo = d.same(r.ClientInfo)
 	p.LiveTo = event.Time{}
 	d.setLive(p, m.Event.Time)
 }
