@@ -4,6 +4,9 @@
 //	go run ./bench run --bin bin/isodetect --size 20M --out docs/measured.md
 //	go run ./bench read FILE.pcap   # into events and no further, as run measures it beside tshark
 //	go run ./bench profile --out cmd/isodetect/default.pgo
+//	go run ./bench latency --bin bin/isodetect   # of isodetect tail, from a line to its finding
+//	go run ./bench crowd live --bin bin/isodetect   # memory of isodetect tail with 100,000 live sessions
+//	go run ./bench crowd storm --bin bin/isodetect   # and with a million that come within an hour
 //
 // `run` reads an input and one ten times as large per format, three times each, and
 // lets jq or tshark pull the same fields out of the smaller one, or wc count the lines of
@@ -38,11 +41,15 @@ func run(args []string) error {
 			return readCapture(args[1:])
 		case "profile":
 			return writeProfile(args[1:])
+		case "crowd":
+			return crowdFlags(args[1:])
+		case "latency":
+			return latencyFlags(args[1:])
 		case "run":
 			return measureAll(args[1:])
 		}
 	}
-	return fmt.Errorf("say what to do: gen, run, read or profile")
+	return fmt.Errorf("say what to do: gen, run, read, profile, latency or crowd")
 }
 
 func generate(args []string) error {

@@ -19,14 +19,15 @@ import (
 // transaction writes what belongs together.
 type Store struct{ db *bolt.DB }
 
-// What a store holds: one key in bucketState for each part, and one in
-// bucketOutbox for each message that is not delivered.
+// What a store holds: one key in bucketState for each part but the graph, which is
+// compressed and lies in pieces in bucketGraph, and one in bucketOutbox for each
+// message that is not delivered.
 var (
 	bucketState  = []byte("state")
+	bucketGraph  = []byte("graph")
 	bucketOutbox = []byte("outbox")
 	keyOwner     = []byte("owner")
 	keyPositions = []byte("positions")
-	keyGraph     = []byte("graph")
 	keyTold      = []byte("told")
 )
 
@@ -46,14 +47,16 @@ func OpenStore(path, owner string, anew bool) (*Store, error) {
 	s := &Store{db: db}
 	err = db.Update(func(tx *bolt.Tx) error {
 		if anew {
-			for _, b := range [][]byte{bucketState, bucketOutbox} {
+			for _, b := range [][]byte{bucketState, bucketGraph, bucketOutbox} {
 				if err := tx.DeleteBucket(b); err != nil && !errors.Is(err, berrors.ErrBucketNotFound) {
 					return err
 				}
 			}
 		}
-		if _, err := tx.CreateBucketIfNotExists(bucketOutbox); err != nil {
-			return err
+		for _, b := range [][]byte{bucketGraph, bucketOutbox} {
+			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
+				return err
+			}
 		}
 		b, err := tx.CreateBucketIfNotExists(bucketState)
 		if err != nil {
@@ -87,7 +90,7 @@ func (s *Store) Load(positions any, graph any, known snapshot.Known, told any) (
 		if err := json.Unmarshal(data, positions); err != nil {
 			return err
 		}
-		if err := snapshot.Read(bytes.NewReader(b.Get(keyGraph)), graph, known); err != nil {
+		if err := readGraph(tx.Bucket(bucketGraph), graph, known); err != nil {
 			return err
 		}
 		return json.Unmarshal(b.Get(keyTold), told)
@@ -97,8 +100,8 @@ func (s *Store) Load(positions any, graph any, known snapshot.Known, told any) (
 
 // Save writes a whole checkpoint.
 func (s *Store) Save(positions any, graph any, known snapshot.Known, told any) error {
-	var state bytes.Buffer
-	if err := snapshot.Write(&state, graph, known); err != nil {
+	pieces, err := packGraph(graph, known)
+	if err != nil {
 		return err
 	}
 	at, err := json.Marshal(positions)
@@ -111,12 +114,13 @@ func (s *Store) Save(positions any, graph any, known snapshot.Known, told any) e
 	}
 	return s.db.Update(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketState)
-		for _, kv := range [][2][]byte{{keyPositions, at}, {keyGraph, state.Bytes()}, {keyTold, names}} {
-			if err := b.Put(kv[0], kv[1]); err != nil {
-				return err
-			}
+		if err := b.Put(keyPositions, at); err != nil {
+			return err
 		}
-		return nil
+		if err := b.Put(keyTold, names); err != nil {
+			return err
+		}
+		return pieces.put(tx)
 	})
 }
 

@@ -42,8 +42,12 @@ type Options struct {
 	Log        func(text string) // remarks for the operator
 }
 
-// Every is how old a checkpoint gets at most.
-const Every = 5 * time.Second
+// Every is how old a checkpoint gets, unless writing one takes so long that the judging
+// would come short: it may take a share of one in rareness.
+const (
+	Every    = 5 * time.Second
+	rareness = 20
+)
 
 // Tail is a watch.
 type Tail struct {
@@ -53,6 +57,7 @@ type Tail struct {
 	graph    graph
 	emitter  *Emitter
 	saved    time.Time
+	took     time.Duration // to write the last checkpoint
 	heard    time.Time // when the last line came
 	dirty    bool      // something came since the last checkpoint
 	counts   counts
@@ -282,7 +287,7 @@ func (t *Tail) look() error {
 			return err
 		}
 	}
-	if t.dirty && t.opt.Clock.Now().Sub(t.saved) >= Every {
+	if t.dirty && t.opt.Clock.Now().Sub(t.saved) >= max(Every, rareness*t.took) {
 		return t.checkpoint()
 	}
 	return nil
@@ -333,6 +338,7 @@ func (t *Tail) checkpoint() error {
 	if err := t.store.Save(t.follower.States(), &t.graph, known(), t.emitter); err != nil {
 		return fmt.Errorf("cannot write the checkpoint: %w", err)
 	}
+	t.took, t.saved = t.opt.Clock.Now().Sub(t.saved), t.opt.Clock.Now()
 	t.nudge()
 	return nil
 }

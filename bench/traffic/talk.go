@@ -47,7 +47,7 @@ func (s *server) initialize() *session {
 	s.made++
 	c := &session{
 		id: fmt.Sprintf("%016x%016x", s.rng.Uint64(), s.rng.Uint64()),
-		ip: 256 + s.made%60000, next: 1, left: 100 + s.rng.IntN(200),
+		ip: 256 + s.made%60000, next: 1, left: 100 + s.rng.IntN(200), made: s.made,
 	}
 	caps := []string{`{}`, `{"sampling":{}}`, `{"roots":{"listChanged":true}}`, `{"elicitation":{}}`}[s.rng.IntN(4)]
 	x := s.open(c, s.now, "POST", `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"2025-06-18","capabilities":`+caps+

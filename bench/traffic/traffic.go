@@ -129,7 +129,10 @@ type session struct {
 	next  int // next JSON-RPC id
 	conns []*conn
 	left  int   // exchanges before the session ends
-	ready int64 // when it has been initialized
+	ready int64 // when it may say the next thing
+
+	made    int  // how many were made before it, and itself
+	streams bool // its GET stream is open
 }
 
 // busy reports whether an exchange of the session is still open.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 )
 
 func generate(t *testing.T, name string, o Options) []byte {
@@ -162,4 +163,36 @@ func TestTextShape(t *testing.T) {
 	}
 	f("python", "Created new transport with session ID: ", "Processing request of type ", "httpx - DEBUG")
 	f("slog", "mcp.method=initialize", "msg=mcp.request", `msg="cache refreshed"`)
+}
+
+// A crowd has the sessions, calls, streams and ends that were asked for, in its span.
+func TestCrowd(t *testing.T) {
+	var b bytes.Buffer
+	wire := Formats()[1]
+	if _, err := wire.Crowd(&b, Crowd{Seed: 1, Sessions: 100, Calls: 3, Streams: true, Leave: 10, Span: time.Minute}); err != nil {
+		t.Fatal(err)
+	}
+	f := func(what string, want int) {
+		t.Helper()
+		if got := strings.Count(b.String(), what); got != want {
+			t.Errorf("%s: %d times, want %d", what, got, want)
+		}
+	}
+	f(`"method":"initialize"`, 100)
+	f(`"method":"resources/read"`, 300)
+	f(`"http_method":"GET"`, 100)
+	f(`"http_method":"DELETE"`, 10)
+	f(`"k":"close"`, 100+100+300+10) // initialize, initialized, calls, ends: no stream
+	last := ""
+	for line := range strings.Lines(b.String()) {
+		if at, _, ok := strings.Cut(strings.TrimPrefix(line, `{"ts":"`), `"`); ok && strings.HasPrefix(line, `{"ts"`) {
+			if at < last {
+				t.Fatalf("%s comes after %s", at, last)
+			}
+			last = at
+		}
+	}
+	if first := "2026-07-19T22:20:5"; last < first || last > "2026-07-19T22:21:05" {
+		t.Errorf("it ends at %s", last)
+	}
 }
