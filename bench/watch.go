@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -76,22 +77,40 @@ func (w *watched) metric(name string) (float64, error) {
 	return 0, fmt.Errorf("there is no metric %s", name)
 }
 
-// settled waits until nothing is read any more, and returns how many events were.
+// settled waits until nothing is read any more and the process rests, and returns how
+// many events were read. While it writes a checkpoint it reads nothing either.
 func (w *watched) settled() (float64, error) {
-	last, same := -1.0, 0
+	last, same, busy := -1.0, 0, w.busy()
 	for same < 8 {
+		time.Sleep(500 * time.Millisecond)
 		n, err := w.metric("isodetect_events_total")
 		if err != nil {
 			return 0, errors.Join(err, errors.New(w.diag.String()))
 		}
-		if n == last {
+		now := w.busy()
+		if n == last && now-busy < 50*time.Millisecond {
 			same++
 		} else {
 			last, same = n, 0
 		}
-		time.Sleep(500 * time.Millisecond)
+		busy = now
 	}
 	return last, nil
+}
+
+// busy is the CPU time of the process so far, as Linux tells it.
+func (w *watched) busy() time.Duration {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", w.cmd.Process.Pid))
+	if err != nil {
+		return 0
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	var ticks int64
+	for _, f := range fields[11:13] { // utime and stime, in hundredths of a second
+		n, _ := strconv.ParseInt(f, 10, 64)
+		ticks += n
+	}
+	return time.Duration(ticks) * 10 * time.Millisecond
 }
 
 // resident is the memory of the process now and at its peak, in bytes, as Linux tells it.

@@ -78,6 +78,10 @@ func blind() []Alert {
 		Summary: "isodetect did not see everything",
 		What:    "Records were lost before they could be read: a file was truncated, or packets were dropped. Signals that need an unbroken view are not assessable there.",
 	}, {
+		Name: "IsodetectUndelivered", Severity: "warning", Expr: fmt.Sprintf("increase(%s[10m]) > 0 or %s > 0", Dropped.Name, Refused.Name),
+		Summary: "findings do not reach their receiver",
+		What:    "Syslog takes none, or the webhook's receiver refuses some for good. What isodetect says on standard error tells why; refused findings are kept, and `--webhook-retry` posts them again.",
+	}, {
 		Name: "IsodetectMalformed", Severity: "warning", For: "5m",
 		Expr:    fmt.Sprintf("increase(%[1]s[10m]) > 0.01 * (increase(%[2]s[10m]) + increase(%[1]s[10m]))", Malformed.Name, Events.Name),
 		Summary: "isodetect cannot read more than 1 % of the records",

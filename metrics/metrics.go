@@ -28,6 +28,8 @@ var (
 	Late      = Metric{"isodetect_late_total", Counter, "Events that came after the reorder window had passed them; they are judged, with less certainty.", nil}
 	Evictions = Metric{"isodetect_evictions_total", Counter, "Sessions and requests forgotten because a limit of the state was reached.", nil}
 	Gaps      = Metric{"isodetect_coverage_gaps_total", Counter, "Holes in what was read: lost packets, truncated files, a late start.", nil}
+	Dropped   = Metric{"isodetect_syslog_dropped_total", Counter, "Findings that did not go to syslog, since too many waited for its receiver.", nil}
+	Refused   = Metric{"isodetect_webhook_refused", Gauge, "Findings that the webhook's receiver refused for good and that are kept aside.", nil}
 	Lag       = Metric{"isodetect_lag_seconds", Gauge, "Age of the oldest record that is written but not judged yet.", nil}
 	Watermark = Metric{"isodetect_watermark_seconds", Gauge, "Event time up to which everything is judged, in seconds since 1970.", nil}
 	Sessions  = Metric{"isodetect_live_sessions", Gauge, "Sessions that are held in memory.", nil}
@@ -36,5 +38,5 @@ var (
 
 // All lists every metric.
 func All() []Metric {
-	return []Metric{Findings, Events, Malformed, Late, Evictions, Gaps, Lag, Watermark, Sessions, Memory}
+	return []Metric{Findings, Events, Malformed, Late, Evictions, Gaps, Dropped, Refused, Lag, Watermark, Sessions, Memory}
 }

@@ -20,9 +20,10 @@ import (
 type Gauges struct {
 	set *vm.Set
 
-	events, malformed, late, evictions, gaps *vm.Counter
+	events, malformed, late, evictions, gaps, dropped *vm.Counter
 
 	sessions  atomic.Int64
+	refused   atomic.Int64
 	watermark atomic.Int64 // ns
 	lag       atomic.Int64 // ns
 	ready     atomic.Bool  // the checkpoint is loaded and all sources were looked at
@@ -35,10 +36,12 @@ func NewGauges() *Gauges {
 	counter := func(m metrics.Metric) *vm.Counter { return g.set.NewCounter(m.Name) }
 	g.events, g.malformed, g.late = counter(metrics.Events), counter(metrics.Malformed), counter(metrics.Late)
 	g.evictions, g.gaps = counter(metrics.Evictions), counter(metrics.Gaps)
+	g.dropped = counter(metrics.Dropped)
 	gauge := func(m metrics.Metric, value func() float64) { g.set.NewGauge(m.Name, value) }
 	gauge(metrics.Lag, func() float64 { return float64(g.lag.Load()) / 1e9 })
 	gauge(metrics.Watermark, func() float64 { return float64(g.watermark.Load()) / 1e9 })
 	gauge(metrics.Sessions, func() float64 { return float64(g.sessions.Load()) })
+	gauge(metrics.Refused, func() float64 { return float64(g.refused.Load()) })
 	gauge(metrics.Memory, func() float64 {
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)

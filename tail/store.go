@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -20,15 +21,16 @@ import (
 type Store struct{ db *bolt.DB }
 
 // What a store holds: one key in bucketState for each part but the graph, which is
-// compressed and lies in pieces in bucketGraph, and one in bucketOutbox for each
-// message that is not delivered.
+// compressed and lies in pieces in bucketGraph, one in bucketOutbox for each message
+// that is not delivered, and one in bucketRefused for each that was refused for good.
 var (
-	bucketState  = []byte("state")
-	bucketGraph  = []byte("graph")
-	bucketOutbox = []byte("outbox")
-	keyOwner     = []byte("owner")
-	keyPositions = []byte("positions")
-	keyTold      = []byte("told")
+	bucketState   = []byte("state")
+	bucketGraph   = []byte("graph")
+	bucketOutbox  = []byte("outbox")
+	bucketRefused = []byte("refused")
+	keyOwner      = []byte("owner")
+	keyPositions  = []byte("positions")
+	keyTold       = []byte("told")
 )
 
 // ErrOther tells that a checkpoint belongs to other inputs or settings.
@@ -47,13 +49,13 @@ func OpenStore(path, owner string, anew bool) (*Store, error) {
 	s := &Store{db: db}
 	err = db.Update(func(tx *bolt.Tx) error {
 		if anew {
-			for _, b := range [][]byte{bucketState, bucketGraph, bucketOutbox} {
+			for _, b := range [][]byte{bucketState, bucketGraph, bucketOutbox, bucketRefused} {
 				if err := tx.DeleteBucket(b); err != nil && !errors.Is(err, berrors.ErrBucketNotFound) {
 					return err
 				}
 			}
 		}
-		for _, b := range [][]byte{bucketGraph, bucketOutbox} {
+		for _, b := range [][]byte{bucketGraph, bucketOutbox, bucketRefused} {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
 				return err
 			}
@@ -166,5 +168,56 @@ func (s *Store) Oldest() (key uint64, message []byte, err error) {
 func (s *Store) Delivered(key uint64) error {
 	return s.db.Update(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketOutbox).Delete(binary.BigEndian.AppendUint64(nil, key))
+	})
+}
+
+// Refused is a message that its receiver refused for good.
+type Refused struct {
+	Key string // the idempotency key
+	Why string
+}
+
+// Refuse takes a message out of the outbox and keeps it aside.
+func (s *Store) Refuse(key uint64, why string) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		k := binary.BigEndian.AppendUint64(nil, key)
+		outbox := tx.Bucket(bucketOutbox)
+		kept := append([]byte(strings.ReplaceAll(why, "\n", " ")+"\n"), outbox.Get(k)...)
+		if err := tx.Bucket(bucketRefused).Put(k, kept); err != nil {
+			return err
+		}
+		return outbox.Delete(k)
+	})
+}
+
+// Refused lists what is kept aside, the oldest first.
+func (s *Store) Refused() (list []Refused, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		return tx.Bucket(bucketRefused).ForEach(func(_, v []byte) error {
+			why, message, _ := bytes.Cut(v, []byte("\n"))
+			key, _, _ := bytes.Cut(message, []byte("\n"))
+			list = append(list, Refused{string(key), string(why)})
+			return nil
+		})
+	})
+	return list, err
+}
+
+// Retry puts what is kept aside back into the outbox, where it stood.
+func (s *Store) Retry() error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		outbox := tx.Bucket(bucketOutbox)
+		err := tx.Bucket(bucketRefused).ForEach(func(k, v []byte) error {
+			_, message, _ := bytes.Cut(v, []byte("\n"))
+			return outbox.Put(k, message)
+		})
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteBucket(bucketRefused); err != nil {
+			return err
+		}
+		_, err = tx.CreateBucket(bucketRefused)
+		return err
 	})
 }

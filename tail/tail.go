@@ -36,7 +36,9 @@ type Options struct {
 	Checkpoint string // path; "" = none is kept
 	Fresh      bool   // what it holds is dropped
 	Outputs    []*Output
+	Syslog     *Syslog  // nil = none
 	Webhook    *Webhook // nil = none; needs a checkpoint
+	Retry      bool     // what the webhook's receiver refused before is posted again
 	Gauges     *Gauges
 	Clock      Clock
 	Log        func(text string) // remarks for the operator
@@ -58,10 +60,11 @@ type Tail struct {
 	emitter  *Emitter
 	saved    time.Time
 	took     time.Duration // to write the last checkpoint
-	heard    time.Time // when the last line came
-	dirty    bool      // something came since the last checkpoint
+	heard    time.Time     // when the last line came
+	dirty    bool          // something came since the last checkpoint
 	counts   counts
 	wake     chan struct{} // to the webhook
+	hangUp   func()        // ends the sending to syslog
 	fail     error         // of an output or the checkpoint: the watch ends
 }
 
@@ -72,7 +75,7 @@ type graph struct {
 }
 
 // counts are the values at the last look, from which metrics grow.
-type counts struct{ malformed, gaps, late, evictions int64 }
+type counts struct{ malformed, gaps, late, evictions, dropped int64 }
 
 // known is what a snapshot of a graph refers to.
 func known() snapshot.Known {
@@ -98,6 +101,19 @@ func New(opt Options) (*Tail, error) {
 		t.Close()
 		return nil, err
 	}
+	t.hangUp = func() {}
+	if opt.Syslog != nil {
+		ctx, cancel := context.WithCancel(context.Background())
+		ended := make(chan struct{})
+		go func() {
+			defer close(ended)
+			opt.Syslog.Run(ctx)
+		}()
+		t.hangUp = func() {
+			cancel()
+			<-ended
+		}
+	}
 	return t, nil
 }
 
@@ -105,6 +121,10 @@ func New(opt Options) (*Tail, error) {
 func (t *Tail) resume() (err error) {
 	if t.store, err = OpenStore(t.opt.Checkpoint, t.owner(), t.opt.Fresh); err != nil {
 		return err
+	}
+	if err := t.aside(); err != nil {
+		t.store.Close()
+		return fmt.Errorf("cannot use the checkpoint %s: %w; --fresh starts anew", t.opt.Checkpoint, err)
 	}
 	var at []follow.State
 	found, err := t.store.Load(&at, &t.graph, known(), t.emitter)
@@ -116,6 +136,34 @@ func (t *Tail) resume() (err error) {
 		t.opt.Follow.States = at
 		t.graph.Live.Resume(t.opt.Parsers)
 		t.counts = t.now()
+	}
+	return nil
+}
+
+// aside tells what the webhook's receiver refused before, or has it posted again.
+func (t *Tail) aside() error {
+	if t.opt.Retry {
+		if err := t.store.Retry(); err != nil {
+			return err
+		}
+	}
+	refused, err := t.store.Refused()
+	if err != nil || len(refused) == 0 {
+		return err
+	}
+	if t.opt.Webhook != nil {
+		t.opt.Webhook.refused.Store(int64(len(refused)))
+	}
+	if t.opt.Log != nil {
+		const most = 10
+		text := fmt.Sprintf("webhook: %d findings were refused and are kept aside; --webhook-retry posts them again:", len(refused))
+		for _, r := range refused[:min(most, len(refused))] {
+			text += fmt.Sprintf(" %s (%s)", r.Key, r.Why)
+		}
+		if len(refused) > most {
+			text += " …"
+		}
+		t.opt.Log(text)
 	}
 	return nil
 }
@@ -202,6 +250,9 @@ func (t *Tail) End() error {
 // Close closes what the watch holds open.
 func (t *Tail) Close() error {
 	var errs []error
+	if t.hangUp != nil {
+		t.hangUp()
+	}
 	if t.follower != nil {
 		errs = append(errs, t.follower.Close())
 	}
@@ -311,6 +362,9 @@ func (t *Tail) tell(notices []Notice) error {
 		t.nudge()
 	}
 	for _, r := range told {
+		if t.opt.Syslog != nil {
+			t.opt.Syslog.Tell(r)
+		}
 		for _, o := range t.opt.Outputs {
 			if err := o.Write(r); err != nil {
 				return err
@@ -353,6 +407,9 @@ func (t *Tail) now() (c counts) {
 	for _, s := range t.graph.Engine.Sinks {
 		c.evictions += int64(s.Domain.Evicted)
 	}
+	if t.opt.Syslog != nil {
+		c.dropped = t.opt.Syslog.Dropped()
+	}
 	return c
 }
 
@@ -363,6 +420,10 @@ func (t *Tail) gauge(busy bool) {
 	g.gaps.AddInt64(c.gaps - t.counts.gaps)
 	g.evictions.AddInt64(c.evictions - t.counts.evictions)
 	g.late.AddInt64(c.late - t.counts.late)
+	g.dropped.AddInt64(c.dropped - t.counts.dropped)
+	if t.opt.Webhook != nil {
+		g.refused.Store(t.opt.Webhook.refused.Load())
+	}
 	t.counts = c
 	live := 0
 	for _, s := range t.graph.Engine.Sinks {

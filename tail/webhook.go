@@ -6,9 +6,11 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
+	"sync/atomic"
 	"time"
 )
 
@@ -21,22 +23,35 @@ type Webhook struct {
 	PerMinute int    // at most so many messages a minute; more wait
 	Client    *http.Client
 	Clock     Clock
-	// Failed is told, once until a delivery works again, why one did not.
+	// Failed is told, once until a delivery works again, why one did not, and each time
+	// that a message is put aside.
 	Failed func(error)
+
+	refused atomic.Int64 // messages that are kept aside
 }
 
 const (
 	minBackoff = time.Second
 	maxBackoff = 5 * time.Minute
 	minute     = time.Minute
+
+	// maxRefusals is how often a message is posted that the receiver refuses for good:
+	// over some two minutes, as one that is just being set up may take.
+	maxRefusals = 8
 )
 
+// refusal is an answer that will not change however often it is asked for.
+type refusal struct{ status string }
+
+func (r refusal) Error() string { return "the webhook answered " + r.status }
+
 // Run delivers what the store's outbox holds until ctx ends. wake tells that there
-// may be something new.
+// may be something new. A message that is refused for good again and again is put aside,
+// so that those behind it come through.
 func (w *Webhook) Run(ctx context.Context, s *Store, wake <-chan struct{}) {
 	backoff := minBackoff
 	var sent []time.Time // of the last minute
-	failing := false
+	failing, refusals := false, 0
 	for ctx.Err() == nil {
 		key, message, err := s.Oldest()
 		if err == nil && message == nil {
@@ -65,12 +80,32 @@ func (w *Webhook) Run(ctx context.Context, s *Store, wake <-chan struct{}) {
 				w.Failed(err)
 			}
 			failing = true
+			if r := (refusal{}); errors.As(err, &r) {
+				refusals++
+			}
+			if refusals >= maxRefusals && w.putAside(s, key, message, err) {
+				backoff, refusals = minBackoff, 0
+				continue
+			}
 			w.Clock.Wait(ctx, backoff)
 			backoff = min(2*backoff, maxBackoff)
 			continue
 		}
-		backoff, failing = minBackoff, false
+		backoff, failing, refusals = minBackoff, false, 0
 	}
+}
+
+// putAside keeps a message where it holds nothing back, and reports whether it could.
+func (w *Webhook) putAside(s *Store, key uint64, message []byte, why error) bool {
+	if err := s.Refuse(key, why.Error()); err != nil {
+		return false
+	}
+	w.refused.Add(1)
+	if w.Failed != nil {
+		name, _, _ := bytes.Cut(message, []byte("\n"))
+		w.Failed(fmt.Errorf("%s: %w; it is kept aside after %d attempts, and --webhook-retry posts it again", name, why, maxRefusals))
+	}
+	return true
 }
 
 // maxAnswer bounds how much of an answer is read.
@@ -94,6 +129,9 @@ func (w *Webhook) post(ctx context.Context, message []byte) error {
 	}
 	defer resp.Body.Close()
 	io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer))
+	if c := resp.StatusCode; c/100 == 4 && c != http.StatusRequestTimeout && c != http.StatusTooManyRequests {
+		return refusal{resp.Status}
+	}
 	if resp.StatusCode/100 != 2 {
 		return fmt.Errorf("the webhook answered %s", resp.Status)
 	}

@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -90,6 +91,37 @@ func TestWebhookTriesAgain(t *testing.T) {
 	}
 	if len(failed) != 2 || !strings.Contains(failed[0], "answered 500") {
 		t.Errorf("told %q", failed)
+	}
+}
+
+// What is refused for good is put aside after a while and holds nothing back; it is
+// kept with the reason, and comes again when that is asked for.
+func TestWebhookPutsAside(t *testing.T) {
+	s := outbox(t, "a", "b", "c")
+	clock := &waits{now: time.Unix(1e9, 0)}
+	var failed []string
+	w := &Webhook{Clock: clock, Failed: func(err error) { failed = append(failed, err.Error()) }}
+	codes := append([]int{408, 429}, slices.Repeat([]int{422}, maxRefusals)...)
+	codes = append(codes, 200, 204)
+	got := delivered(t, w, s, len(codes), func(i int) int { return codes[i] })
+	if want := []string{"422 key-0 a ", "200 key-1 b ", "204 key-2 c "}; !slices.Equal(got[len(got)-3:], want) {
+		t.Errorf("at last came %q, want %q", got[len(got)-3:], want)
+	}
+	list, err := s.Refused()
+	if err != nil || len(list) != 1 || list[0].Key != "key-0" || !strings.Contains(list[0].Why, "422 Unprocessable Entity") || w.refused.Load() != 1 {
+		t.Errorf("kept aside: %v (%v), counted %d", list, err, w.refused.Load())
+	}
+	if len(failed) != 2 || !strings.Contains(failed[1], "key-0: the webhook answered 422") {
+		t.Errorf("told %q", failed)
+	}
+	if err := s.Retry(); err != nil {
+		t.Fatal(err)
+	}
+	if list, err := s.Refused(); err != nil || len(list) != 0 {
+		t.Errorf("still aside: %v (%v)", list, err)
+	}
+	if got := delivered(t, w, s, 1, func(int) int { return 200 }); !slices.Equal(got, []string{"200 key-0 a "}) {
+		t.Errorf("again came %q", got)
 	}
 }
 

@@ -35,6 +35,8 @@ type tailFlags struct {
 	webhook    string
 	secret     string
 	perMinute  int
+	retry      bool
+	syslog     string
 	listen     string
 }
 
@@ -50,7 +52,7 @@ standard input. With --checkpoint it goes on after a restart where it stopped,
 and tells nothing twice.
 
 It ends with 0 when it is told to stop (Ctrl-C, SIGTERM), with 2 if it cannot go
-on. SIGHUP opens the files of --format anew.`,
+on. SIGHUP opens the files of --format, and the connection of --syslog, anew.`,
 		Example: `  isodetect tail --checkpoint /var/lib/isodetect/state.db /var/log/notes/*.log
   isodetect tail --listen 127.0.0.1:9464 --webhook https://hooks.example/isodetect server.log`,
 		Args: needPaths,
@@ -73,6 +75,8 @@ on. SIGHUP opens the files of --format anew.`,
 	fs.StringVar(&f.webhook, "webhook", "", "POST each finding as JSON to `URL`, at least once; needs --checkpoint")
 	fs.StringVar(&f.secret, "webhook-secret", "", "`FILE` with the secret that signs what is posted (HMAC-SHA256)")
 	fs.IntVar(&f.perMinute, "webhook-per-minute", 60, "post at most `N` findings a minute; more wait")
+	fs.BoolVar(&f.retry, "webhook-retry", false, "post again what the receiver refused before and is kept aside")
+	fs.StringVar(&f.syslog, "syslog", "", "send each finding to syslog at `ADDR`: /dev/log, udp://HOST:PORT or tcp://HOST:PORT (RFC 5424)")
 	fs.StringVar(&f.listen, "listen", "", "serve /metrics, /healthz and /readyz at `ADDR`, such as 127.0.0.1:9464 or :9464")
 	f.in.register(fs)
 	completeValues(cmd)
@@ -115,7 +119,15 @@ func (f *tailFlags) options(c *cobra.Command, args []string) (tail.Options, erro
 	if opt.Outputs, err = f.outputs(c.OutOrStdout(), args); err != nil {
 		return opt, err
 	}
+	if f.syslog != "" {
+		if opt.Syslog, err = tail.ParseSyslog(f.syslog); err != nil {
+			return opt, fmt.Errorf("cannot use --syslog %s: %w", quoted(f.syslog), err)
+		}
+		opt.Syslog.Clock = opt.Clock
+		opt.Syslog.Failed = func(err error) { opt.Log("syslog: " + err.Error()) }
+	}
 	opt.Webhook, err = f.hook(opt.Log)
+	opt.Retry = f.retry
 	return opt, err
 }
 
@@ -141,6 +153,9 @@ func (f *tailFlags) outputs(stdout io.Writer, inputs []string) (outs []*tail.Out
 }
 
 func (f *tailFlags) hook(log func(string)) (*tail.Webhook, error) {
+	if f.webhook == "" && f.retry {
+		return nil, errors.New("cannot use --webhook-retry without --webhook")
+	}
 	if f.webhook == "" {
 		return nil, nil
 	}
@@ -213,6 +228,9 @@ func watch(c *cobra.Command, opt tail.Options, listen string) error {
 			case <-ctx.Done():
 				return
 			case <-hup:
+				if opt.Syslog != nil {
+					opt.Syslog.Reopen()
+				}
 				for _, o := range opt.Outputs {
 					if err := o.Open(c.OutOrStdout()); err != nil {
 						opt.Log(err.Error())
