@@ -304,7 +304,7 @@ func (s *Source) rest(h Handler) {
 	if f.now.Sub(s.came) < f.opt.Idle {
 		return
 	}
-	if !s.idle && s.seen {
+	if !s.idle && (s.seen || s.told) {
 		s.idle = true
 		h.Idle(s)
 	}

@@ -32,6 +32,11 @@ type Handler interface {
 // that a pattern found is gone, and was read to its end.
 type Ender interface{ Ended(s *Source) }
 
+// Expecter is a Handler that wants to know which sources there are before it gets a line
+// of any: Expect comes once for each, in the look that finds its file, before the lines
+// of that look. Idle follows if nothing comes of it.
+type Expecter interface{ Expect(s *Source) }
+
 // Options says how paths are followed. The zero value follows from now on.
 type Options struct {
 	From    From
@@ -189,6 +194,9 @@ func (f *Follower) Look(h Handler) (busy bool, err error) {
 		}
 	}
 	f.looked = true
+	if e, ok := h.(Expecter); ok {
+		f.expect(e)
+	}
 	ended := false
 	for _, s := range f.sources {
 		more, err := s.look(h)
@@ -202,6 +210,20 @@ func (f *Follower) Look(h Handler) (busy bool, err error) {
 		f.forget(h)
 	}
 	return busy, nil
+}
+
+// expect tells which sources are there that were not before.
+func (f *Follower) expect(e Expecter) {
+	for _, s := range f.sources {
+		if s.told {
+			continue
+		}
+		info, err := s.stat()
+		if s.stream != nil || err == nil && info.Mode().IsRegular() {
+			s.told = true
+			e.Expect(s)
+		}
+	}
 }
 
 // count begins the count of open files anew.

@@ -27,6 +27,7 @@ type Source struct {
 	last    *State // where it stood when it was put down, nil = chain tells
 	seen    bool   // a file was there
 	asked   bool   // it was looked for at least once
+	told    bool   // an Expecter was told that it is there
 	came    time.Time
 	quiet   time.Time // since when there is nothing to read though a successor is there
 	slow    bool      // it was written to beside its successor

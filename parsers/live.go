@@ -64,11 +64,15 @@ func NewLive(opt Options) *Live {
 // Time is the event time up to which the order is decided, in ns.
 func (l *Live) Time() int64 { return l.Latest }
 
-// Inputs returns the sources as inputs of a run, with their counters, by index.
+// Inputs returns the sources as inputs of a run, with their counters, each at its index.
+// One of which nothing came has none.
 func (l *Live) Inputs() []*source.Input {
-	in := make([]*source.Input, len(l.Sources))
-	for i, s := range l.Sources {
-		in[i] = s.Input
+	var in []*source.Input
+	for _, s := range l.Sources {
+		for len(in) < int(s.Index) {
+			in = append(in, &source.Input{Index: int32(len(in)), Size: -1})
+		}
+		in = append(in, s.Input)
 	}
 	return in
 }

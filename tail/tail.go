@@ -202,6 +202,7 @@ func (t *Tail) Run(ctx context.Context) error {
 
 func (t *Tail) loop(ctx context.Context) error {
 	for first := true; ctx.Err() == nil; first = false {
+		t.graph.Live.Busy(true) // until all sources were looked at, lines of those that come next may be older
 		busy, err := t.follower.Look(t)
 		t.graph.Live.Busy(busy)
 		if err == nil {
@@ -266,6 +267,9 @@ func (t *Tail) Close() error {
 }
 
 // The follower's view of the watch.
+
+// Expect says that there is a source: the first lines of others wait for it.
+func (t *Tail) Expect(s *follow.Source) { t.graph.Live.Expect(s.Index, s.Path) }
 
 // Line takes a line of a source.
 func (t *Tail) Line(s *follow.Source, line []byte, n, offset int64) error {
