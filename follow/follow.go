@@ -39,10 +39,12 @@ type Expecter interface{ Expect(s *Source) }
 
 // Options says how paths are followed. The zero value follows from now on.
 type Options struct {
-	From    From
-	States  []State                    // where to go on, from Follower.States
-	Stdin   io.Reader                  // what "-" reads; nil = os.Stdin
-	TimeOf  func(line []byte) int64    // the time that a line tells, 0 = none; for From.Back
+	From   From
+	States []State   // where to go on, from Follower.States
+	Stdin  io.Reader // what "-" reads; nil = os.Stdin
+	// TimeOf is the time that a line tells, 0 = none, in a file that was written to at written, both
+	// Unix nanoseconds; for From.Back.
+	TimeOf  func(path string, written int64, line []byte) int64
 	Trouble func(s *Source, err error) // told once per change: what keeps a source from being read, nil = it is over
 	Clock   Clock
 	Wake    Waker

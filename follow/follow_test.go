@@ -6,8 +6,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -481,7 +483,7 @@ func TestLineEnds(t *testing.T) {
 }
 
 func TestFrom(t *testing.T) {
-	f := func(from From, timeOf func([]byte) int64, want ...string) {
+	f := func(from From, timeOf func(string, int64, []byte) int64, want ...string) {
 		t.Helper()
 		s := newStage(t, Options{From: from, TimeOf: timeOf}, "x.log")
 		s.t = t
@@ -503,7 +505,7 @@ func TestFrom(t *testing.T) {
 			t.Errorf("the last line is %s", last)
 		}
 	}
-	seconds := func(line []byte) int64 {
+	seconds := func(_ string, _ int64, line []byte) int64 {
 		var n int64
 		fmt.Sscanf(string(line), "%d ", &n)
 		return n * 1e9
@@ -515,6 +517,66 @@ func TestFrom(t *testing.T) {
 	f(From{Back: time.Minute}, seconds, "lost 306280", "1@306280:1799999940"+x)
 	f(From{Back: 3600 * time.Second}, seconds, "lost 86800", "1@86800:1799996400"+x)
 	f(From{Back: 24 * time.Hour}, seconds, "1@0:1799995000"+x)
+	f(From{Back: time.Millisecond}, seconds, "lost 310000")
+	none := func(string, int64, []byte) int64 { return 0 }
+	f(From{Back: time.Minute}, none, "1@0:1799995000"+x)
+}
+
+// Whatever lines say, among others that say no time or are long, the reading begins at
+// the first that is not older; and little of the file is looked at.
+func TestFromFindsTheTime(t *testing.T) {
+	rng := rand.New(rand.NewPCG(7, 8))
+	for range 60 {
+		s := newStage(t, Options{}, "x.log")
+		now := s.clock.now.Unix()
+		var text strings.Builder
+		var begins []int64 // of the lines with a time
+		count := rng.IntN(9000)
+		for i := range count {
+			switch rng.IntN(40) {
+			case 0:
+				fmt.Fprintf(&text, "  at %s\n", strings.Repeat("y", rng.IntN(300)))
+			case 1:
+				if rng.IntN(20) == 0 {
+					fmt.Fprintf(&text, "%s\n", strings.Repeat("z", rng.IntN(200_000)))
+				}
+			}
+			begins = append(begins, int64(text.Len()))
+			fmt.Fprintf(&text, "%d %s\n", now-int64(count-i), strings.Repeat("x", rng.IntN(90)))
+		}
+		back := 1 + rng.IntN(max(count, 1)+50)
+		looked := 0
+		s.opt.From = From{Back: time.Duration(back) * time.Second}
+		s.opt.TimeOf = func(path string, written int64, line []byte) int64 {
+			if path != s.path("x.log") || written != s.clock.now.UnixNano() {
+				t.Errorf("asked for %s, written at %d", path, written)
+			}
+			looked++
+			var n int64
+			fmt.Sscanf(string(line), "%d ", &n)
+			return n * 1e9
+		}
+		s.start(nil)
+		s.add("x.log", text.String())
+		s.must(os.Chtimes(s.path("x.log"), s.clock.now, s.clock.now))
+		s.look(0)
+		want := int64(text.Len())
+		if first := count - back; first <= 0 && count > 0 {
+			want = begins[0]
+		} else if count > 0 {
+			want = begins[first]
+		}
+		got := int64(text.Len())
+		if i := slices.IndexFunc(s.h.log, func(l string) bool { return !strings.HasPrefix(l, "lost") }); i >= 0 {
+			fmt.Sscanf(s.h.log[i], "1@%d:", &got)
+		}
+		if got != want && !(want == begins[0] && got == 0) {
+			t.Errorf("%d lines, %d s back: began at %d, want %d", count, back, got, want)
+		}
+		if looked > 8000 {
+			t.Errorf("looked at %d of %d lines", looked, count)
+		}
+	}
 }
 
 func TestPatterns(t *testing.T) {

@@ -11,7 +11,7 @@ import (
 // State tells. The zero value is the end.
 type From struct {
 	Start bool          // at its beginning
-	Back  time.Duration // at what was written so long ago, by the times of the lines, or else by when it was last written to
+	Back  time.Duration // at what was written so long ago: by the times of the lines, and where they say none by when it was last written to
 }
 
 // ParseFrom reads "now", "start", or a duration back such as "15m".
@@ -43,7 +43,8 @@ func (s *Source) begin(g *file) {
 		case opt.TimeOf == nil:
 			at = 0
 		default:
-			at = g.firstSince(since, at, opt.TimeOf)
+			path, written := s.Path, g.modified
+			at = g.firstSince(since, at, func(line []byte) int64 { return opt.TimeOf(path, written, line) })
 		}
 	}
 	g.goOn(State{Offset: at})
@@ -75,46 +76,78 @@ func (g *file) lineBefore(end int64) int64 {
 }
 
 // firstSince is where the first line begins, before end, that is not older than since,
-// if the times of the lines grow.
+// if the times of the lines grow. Lines that say none are passed over; of a file of which
+// none does, it is the beginning.
 func (g *file) firstSince(since, end int64, timeOf func([]byte) int64) int64 {
-	buf := make([]byte, 64<<10)
-	lo, hi := int64(0), end // what begins before lo is older; what begins at hi is not
-	for hi-lo > int64(len(buf)) {
+	lo, hi, timed := int64(0), end, false // what begins before lo is older; what begins at hi or behind it is not
+	for hi-lo > blockOfLines {
 		mid := lo + (hi-lo)/2
-		if at, when := g.firstTime(mid, buf, timeOf); when != 0 && when < since {
+		at, when := g.firstTime(mid, hi, timeOf)
+		timed = timed || when != 0
+		if when != 0 && when < since {
 			lo = at
 		} else {
 			hi = mid
 		}
 	}
-	for at := lo; at < end; {
-		n, _ := g.f.ReadAt(buf, at)
-		i := bytes.IndexByte(buf[:n], '\n')
-		if i < 0 {
-			return at
+	at := lo
+	g.lines(lo, min(end, hi+searched), func(begin int64, line []byte) bool {
+		at = begin
+		if begin >= hi {
+			return false
 		}
-		if when := timeOf(buf[:i]); when != 0 && when >= since {
-			return at
+		when := timeOf(line)
+		timed = timed || when != 0
+		at = begin + int64(len(line)) + 1
+		if when >= since {
+			at = begin
 		}
-		at += int64(i) + 1
+		return when < since
+	})
+	if !timed {
+		return 0
 	}
-	return end
+	return min(at, end)
 }
 
-// firstTime is the time of the first line behind mid that says one, and where it begins; 0 = none.
-func (g *file) firstTime(mid int64, buf []byte, timeOf func([]byte) int64) (at, when int64) {
-	n, _ := g.f.ReadAt(buf, mid)
-	rest := buf[:n]
-	i := bytes.IndexByte(rest, '\n')
-	for i >= 0 {
-		mid += int64(i) + 1
-		rest = rest[i+1:]
-		if i = bytes.IndexByte(rest, '\n'); i < 0 {
-			break
+// blockOfLines is how many bytes are read through line by line.
+const blockOfLines = 64 << 10
+
+// firstTime is the time of the first line that begins behind mid and before end and says
+// one, and where it begins; 0 = none for long.
+func (g *file) firstTime(mid, end int64, timeOf func([]byte) int64) (at, when int64) {
+	torn := true // what stands at mid is the end of a line
+	g.lines(mid, min(end, mid+searched), func(begin int64, line []byte) bool {
+		if !torn {
+			at, when = begin, timeOf(line)
 		}
-		if when = timeOf(rest[:i]); when != 0 {
-			return mid, when
+		torn = false
+		return when == 0
+	})
+	return at, when
+}
+
+// lines tells the lines that end between from and end, without their ends, until f returns false.
+func (g *file) lines(from, end int64, f func(begin int64, line []byte) bool) {
+	buf := make([]byte, blockOfLines)
+	for held := 0; from < end; {
+		n, err := g.f.ReadAt(buf[held:min(int64(len(buf)), end-from)], from+int64(held))
+		have := buf[:held+n]
+		for {
+			i := bytes.IndexByte(have, '\n')
+			if i < 0 {
+				break
+			}
+			if !f(from, have[:i]) {
+				return
+			}
+			from, have = from+int64(i)+1, have[i+1:]
+		}
+		if err != nil || n == 0 {
+			return
+		}
+		if held = copy(buf, have); held == len(buf) {
+			buf = append(buf, make([]byte, len(buf))...)
 		}
 	}
-	return 0, 0
 }

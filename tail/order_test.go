@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/isodetect/isodetect/follow"
+	"github.com/isodetect/isodetect/parsers"
 	"github.com/isodetect/isodetect/report"
 	"github.com/isodetect/isodetect/scan"
 )
@@ -106,5 +108,50 @@ func TestTailNamesTheFile(t *testing.T) {
 				t.Errorf("a record of %s is said to be of %q", path, e.Source)
 			}
 		}
+	}
+}
+
+// A start some time back begins at the lines of that time: what was over before is not
+// told, nor what was under way, and all that came later is.
+func TestTailFromSomeTimeBack(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "old.jsonl")
+	w := bleeding(12)
+	if err := os.WriteFile(path, []byte(w.text()), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	begins := w.at.Add(-w.at.Sub(time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)) / 2).Add(time.Millisecond) // the middle of them
+	ctx, cancel := context.WithCancel(context.Background())
+	turns := 0
+	clock := &stepClock{now: begins.Add(time.Hour), step: func() {
+		if turns++; turns > 30 {
+			cancel()
+		}
+	}}
+	if err := os.Chtimes(path, w.at, w.at); err != nil {
+		t.Fatal(err)
+	}
+	v, out := watched(t, clock, "", path)
+	v.Close()
+	opt := v.opt
+	opt.Follow.From = follow.From{Back: time.Hour}
+	opt.Follow.TimeOf = func(path string, written int64, line []byte) int64 {
+		return parsers.LineTime(path, written, line, parsers.Options{})
+	}
+	v, err := New(opt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Run(ctx); err != nil {
+		t.Fatal(err)
+	}
+	v.Close()
+	var uris []string
+	for _, n := range notices(t, out) {
+		uris = append(uris, n.Finding.URIs...)
+	}
+	slices.Sort(uris)
+	if want := "note://10/plan note://11/plan note://6/plan note://7/plan note://8/plan note://9/plan"; strings.Join(uris, " ") != want {
+		t.Errorf("told of %q, want %s", uris, want)
 	}
 }

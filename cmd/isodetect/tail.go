@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/isodetect/isodetect/follow"
+	"github.com/isodetect/isodetect/parsers"
 	"github.com/isodetect/isodetect/report"
 	"github.com/isodetect/isodetect/tail"
 	"github.com/isodetect/isodetect/verdict"
@@ -102,6 +103,9 @@ func (f *tailFlags) options(c *cobra.Command, args []string) (tail.Options, erro
 		return opt, fmt.Errorf("cannot use --from %s: %w", quoted(f.from), err)
 	}
 	opt.Follow.Clock = opt.Clock
+	opt.Follow.TimeOf = func(path string, written int64, line []byte) int64 {
+		return parsers.LineTime(path, written, line, parse)
+	}
 	opt.Follow.Trouble = trouble(opt.Log)
 	g, err := gate.Parse(f.failOn)
 	if err == nil && g.Expression() {
