@@ -55,7 +55,7 @@ func (s *Source) emptied(i int, since int64) int {
 func (s *Source) betweenCopies(list []*file) {
 	for _, g := range list {
 		if g.gap == nil {
-			g.gap = &gap{0, fmt.Sprintf("%s was truncated while it was written; what was written after a copy of it was made is lost", s.Path)}
+			g.gap = &gap{0, fmt.Sprintf("%s was truncated while it was written; whether anything was written after a copy of it was made cannot be known", s.Path)}
 		}
 	}
 }
@@ -114,7 +114,10 @@ func (s *Source) truncated(i int) int {
 		if copied.packed != nil {
 			left = 0
 		}
-		again.gap = &gap{max(0, left), fmt.Sprintf("%s was truncated while it was written; what was written after its copy %s was made is lost", s.Path, copied.name)}
+		again.gap = &gap{0, fmt.Sprintf("%s was truncated after its copy %s was made, which was read to its end; whether anything was written in between cannot be known", s.Path, copied.name)}
+		if left > 0 {
+			again.gap = &gap{left, fmt.Sprintf("%s was truncated while it was written; what was written after its copy %s was made is lost", s.Path, copied.name)}
+		}
 	}
 	if len(rest) == 0 {
 		s.between(copied, st, again, head)

@@ -13,7 +13,8 @@ import (
 )
 
 // beside is the files in the directory of a path whose names have to do with it, in
-// the order in which they were written, the oldest first.
+// the order in which they were written, the oldest first. Empty ones are among them: a
+// log that was rotated while nothing was written is there, and not missing.
 type beside struct {
 	root    *os.Root
 	found   []*found
@@ -49,7 +50,7 @@ func lookBeside(root *os.Root, base string) (*beside, error) {
 			continue
 		}
 		info, err := root.Lstat(name)
-		if err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+		if err == nil && info.Mode().IsRegular() && (info.Size() > 0 || !packed) { // a compressed file is never empty
 			b.found = append(b.found, &found{name, info, part, ours})
 		}
 	}

@@ -343,6 +343,49 @@ func TestRotations(t *testing.T) {
 	})
 }
 
+// Whatever a truncation destroyed is told as what is known of it: bytes that were seen and
+// are nowhere, or that it is not known whether there were any.
+func TestWhatATruncationLost(t *testing.T) {
+	f := func(play func(s *stage), bytes int64, want string) {
+		t.Helper()
+		s := newStage(t, Options{From: From{Start: true}}, "x.log")
+		s.add("x.log", "a1\na2\n")
+		s.want("1@0:a1", "2@3:a2")
+		play(s)
+		var lost whys
+		for range 4 {
+			s.clock.now = s.clock.now.Add(s.f.opt.Poll)
+			_, err := s.f.Look(&lost)
+			s.must(err)
+		}
+		if len(lost) != 1 || !strings.HasPrefix(lost[0], fmt.Sprintf("%d ", bytes)) || !strings.Contains(lost[0], want) {
+			t.Errorf("told %q, want %d bytes, %s", lost, bytes, want)
+		}
+	}
+	f(func(s *stage) {
+		s.add("x.log", "a3\n")
+		s.copy("x.log", "x.log.1")
+		s.truncate("x.log")
+	}, 0, "whether anything was written in between cannot be known")
+	f(func(s *stage) {
+		s.add("x.log", strings.Repeat("a", headLen)+"\n") // so that the copy is known
+		s.look(s.f.opt.Poll)
+		s.copy("x.log", "x.log.1")
+		s.add("x.log", "a3 ") // seen, not delivered, and not in the copy
+		s.look(s.f.opt.Poll)
+		s.truncate("x.log")
+	}, 3, "what was written after its copy x.log.1 was made is lost")
+	f(func(s *stage) { s.truncate("x.log") }, 0, "possibly more than was seen")
+}
+
+// whys is what was lost, and nothing else.
+type whys []string
+
+func (w *whys) Line(*Source, []byte, int64, int64) error { return nil }
+func (w *whys) Lost(_ *Source, bytes int64, why string)  { *w = append(*w, fmt.Sprint(bytes, " ", why)) }
+func (w *whys) Turned(*Source)                           {}
+func (w *whys) Idle(*Source)                             {}
+
 func TestSymbolicLink(t *testing.T) {
 	s := newStage(t, Options{From: From{Start: true}}, "x.log")
 	s.add("one", "a1\n")
@@ -406,6 +449,35 @@ func TestWhileAway(t *testing.T) {
 		s.add("x.log.1", "c1\n")
 		s.add("x.log", "d1\n")
 	}, "3@7:a3", "lost 0", "turned", "1@0:c1", "turned", "1@0:d1")
+	f("several, one of them empty", func(s *stage) {
+		s.add("x.log", "\n")
+		s.rename("x.log", "x.log.3")
+		s.add("x.log.2", "")
+		s.add("x.log.1", "c1\n")
+		s.add("x.log", "d1\n")
+	}, "3@7:a3", "turned", "1@0:c1", "turned", "1@0:d1")
+	f("several, only empty ones after it", func(s *stage) {
+		s.add("x.log", "\n")
+		s.rename("x.log", "x.log.4")
+		for _, name := range []string{"x.log.3", "x.log.2", "x.log.1", "x.log"} {
+			s.add(name, "")
+		}
+		s.must(os.Chtimes(s.path("x.log.4"), s.clock.now.Add(-time.Hour), s.clock.now.Add(-time.Hour)))
+	}, "3@7:a3")
+	f("several, one empty and one missing", func(s *stage) {
+		s.add("x.log", "\n")
+		s.rename("x.log", "x.log.4")
+		s.add("x.log.2", "")
+		s.add("x.log.1", "c1\n")
+		s.add("x.log", "d1\n")
+	}, "3@7:a3", "lost 0", "turned", "1@0:c1", "turned", "1@0:d1")
+	f("several, one damaged while it was compressed", func(s *stage) {
+		s.add("x.log", "\n")
+		s.rename("x.log", "x.log.3")
+		s.add("x.log.2.gz", "")
+		s.add("x.log.1", "c1\n")
+		s.add("x.log", "d1\n")
+	}, "3@7:a3", "lost 0", "turned", "1@0:c1", "turned", "1@0:d1")
 	f("gone", func(s *stage) {
 		s.add("new", "c1\n")
 		s.remove("x.log")
@@ -422,6 +494,40 @@ func TestWhileAway(t *testing.T) {
 		s.truncate("x.log")
 		s.add("x.log", "b1 is longer\n")
 	}, "3@7:a3", "4@10:a4", "lost 0", "turned", "1@0:b1 is longer")
+}
+
+// A log in which nothing stood yet is found again wherever rotations put it.
+func TestEmptyWhileAway(t *testing.T) {
+	f := func(name string, away func(s *stage), want ...string) {
+		t.Helper()
+		t.Run(name, func(t *testing.T) {
+			s := newStage(t, Options{From: From{Start: true}}, "x.log")
+			s.add("x.log", "")
+			s.want()
+			s.restart(func() { away(s) })
+			s.want(want...)
+		})
+	}
+	f("renamed", func(s *stage) {
+		s.rename("x.log", "x.log.1")
+		s.add("x.log", "b1\n")
+	}, "turned", "1@0:b1")
+	f("written to and renamed", func(s *stage) {
+		s.add("x.log", "a1\n")
+		s.rename("x.log", "x.log.1")
+		s.add("x.log", "b1\n")
+	}, "1@0:a1", "turned", "1@0:b1")
+	f("renamed three times", func(s *stage) {
+		s.rename("x.log", "x.log.3")
+		s.add("x.log.2", "")
+		s.add("x.log.1", "b1\n")
+		s.add("x.log", "c1\n")
+	}, "turned", "1@0:b1", "turned", "1@0:c1")
+	f("gone", func(s *stage) {
+		s.add("new", "b1\n")
+		s.remove("x.log")
+		s.rename("new", "x.log")
+	}, "lost 0", "turned", "1@0:b1")
 }
 
 func TestLineEnds(t *testing.T) {

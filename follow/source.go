@@ -1,6 +1,7 @@
 package follow
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -245,10 +246,17 @@ func (s *Source) between(before *file, st State, live *file, head []byte) bool {
 	}
 	defer b.root.Close()
 	list, at := b.after(before, st)
+	var lost *gap // before an empty file, which is not read: it is told of the next one
 	for _, x := range s.until(live, b, list) {
 		prior := at
 		at = x
 		if s.knows(x.info) {
+			continue
+		}
+		if x.info.Size() == 0 {
+			if b.counted && lost == nil {
+				lost = missing(prior, x)
+			}
 			continue
 		}
 		g, err := b.open(x)
@@ -269,12 +277,13 @@ func (s *Source) between(before *file, st State, live *file, head []byte) bool {
 		}
 		g.fresh = true
 		if b.counted {
-			g.gap = missing(prior, x)
+			g.gap = cmp.Or(lost, missing(prior, x))
 		}
+		lost = nil
 		s.chain = append(s.chain, g)
 	}
 	if b.counted && live != nil && live.gap == nil {
-		live.gap = missing(at, nil)
+		live.gap = cmp.Or(lost, missing(at, nil))
 	}
 	return true
 }
