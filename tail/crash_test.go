@@ -56,11 +56,16 @@ func (c *lockstep) Wait(_ context.Context, d time.Duration) {
 	}
 }
 
-// child watches args[0] with the checkpoint args[1] and the receiver args[2].
+// child watches args[0] with the checkpoint args[1] and the receiver args[2], and tells
+// findings to a file, too.
 func child(args []string) error {
 	clock := &lockstep{now: time.Date(2026, 11, 30, 13, 0, 0, 0, time.UTC), in: bufio.NewReader(os.Stdin)}
+	out := &Output{JSON: true, File: args[1] + ".jsonl"}
+	if err := out.Open(nil); err != nil {
+		return err
+	}
 	w, err := New(Options{
-		Paths: args[:1], Follow: follow.Options{From: follow.From{Start: true}, Clock: clock}, Clock: clock, Checkpoint: args[1],
+		Outputs: []*Output{out}, Paths: args[:1], Follow: follow.Options{From: follow.From{Start: true}, Clock: clock}, Clock: clock, Checkpoint: args[1],
 		Webhook: &Webhook{URL: args[2], Secret: []byte("secret"), Client: http.DefaultClient, Clock: follow.System()},
 		Report:  report.Options{Version: "test"}, Log: func(string) {},
 	})
@@ -212,7 +217,33 @@ func crash(t *testing.T, kills int, seed uint64) (*receiver, []string) {
 		<-r.came
 	}
 	p.kill()
+	r.wrong = append(r.wrong, toldTwice(t, db+".jsonl", r.bodies, kills)...)
 	return r, r.keys()
+}
+
+// toldTwice compares the file of findings with what the receiver got: each is there, and
+// again only as often as a process was killed.
+func toldTwice(t *testing.T, path string, bodies map[string]string, kills int) (wrong []string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	times, again := map[string]int{}, 0
+	for line := range strings.Lines(string(text)) {
+		if times[strings.TrimSuffix(line, "\n")]++; times[strings.TrimSuffix(line, "\n")] > 1 {
+			again++
+		}
+	}
+	for key, body := range bodies {
+		if times[strings.TrimSuffix(body, "\n")] == 0 {
+			wrong = append(wrong, key+" is not in the file")
+		}
+	}
+	if len(times) != len(bodies) || again > kills {
+		wrong = append(wrong, fmt.Sprintf("the file has %d findings, %d of them again", len(times), again))
+	}
+	return wrong
 }
 
 // However often the process is killed, the receiver gets each finding; what comes

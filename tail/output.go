@@ -58,6 +58,9 @@ func (o *Output) Write(n report.Notice) error {
 	if err != nil {
 		return fmt.Errorf("cannot write a finding: %w", err)
 	}
+	if o.f != nil {
+		o.f.Sync() // before the checkpoint says that it was told; a pipe has nothing to sync
+	}
 	return nil
 }
 

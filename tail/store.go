@@ -126,9 +126,9 @@ func (s *Store) Save(positions any, graph any, known snapshot.Known, told any) e
 	})
 }
 
-// Tell writes what was told, and messages to be delivered, before anybody hears of
-// them: a process that is killed between a finding and the next checkpoint finds it
-// again after the restart, and does not tell it twice.
+// Tell writes what was told, and messages to be delivered: a process that is killed
+// between that and the next checkpoint finds these findings again after the restart, and
+// does not tell them again.
 func (s *Store) Tell(told any, messages [][]byte) error {
 	names, err := json.Marshal(told)
 	if err != nil {

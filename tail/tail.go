@@ -219,7 +219,7 @@ func (t *Tail) loop(ctx context.Context) error {
 			err = t.checkpoint()
 		}
 		if err != nil {
-			return errors.Join(err, t.checkpoint())
+			return t.stopped(err)
 		}
 		if t.opt.Gauges != nil {
 			t.gauge(busy)
@@ -245,7 +245,7 @@ func (t *Tail) End() error {
 		return err
 	}
 	t.graph.Engine.End()
-	return errors.Join(t.look(), t.checkpoint())
+	return t.stopped(t.look())
 }
 
 // Close closes what the watch holds open.
@@ -348,34 +348,47 @@ func (t *Tail) look() error {
 	return nil
 }
 
-// tell writes down what is told before anybody hears of it, then tells it.
+// tell tells findings and writes down that they were told, in this order: a process that
+// is killed in between tells them again after the restart, under the same occurrence.
+// In the other order they would be lost.
 func (t *Tail) tell(notices []Notice) error {
-	var told []report.Notice
 	var messages [][]byte
 	for _, n := range notices {
 		r := report.NewNotice(n.Finding, n.Occurrence, n.Update, t.graph.Live.Inputs(), t.opt.Report)
-		told = append(told, r)
-		if t.opt.Webhook != nil {
-			messages = append(messages, message(n.Occurrence+"-"+n.Finding.Strength.String(), r.JSON()))
-		}
-	}
-	if t.store != nil {
-		if err := t.store.Tell(t.emitter, messages); err != nil {
-			return fmt.Errorf("cannot write the checkpoint: %w", err)
-		}
-		t.nudge()
-	}
-	for _, r := range told {
 		if t.opt.Syslog != nil {
 			t.opt.Syslog.Tell(r)
 		}
 		for _, o := range t.opt.Outputs {
 			if err := o.Write(r); err != nil {
-				return err
+				return &outputError{err}
 			}
 		}
+		if t.opt.Webhook != nil {
+			messages = append(messages, message(n.Occurrence+"-"+n.Finding.Strength.String(), r.JSON()))
+		}
 	}
+	if t.store == nil {
+		return nil
+	}
+	if err := t.store.Tell(t.emitter, messages); err != nil {
+		return fmt.Errorf("cannot write the checkpoint: %w", err)
+	}
+	t.nudge()
 	return nil
+}
+
+// outputError is that of an output. No checkpoint is written after it: it would say that
+// a finding was told that was not.
+type outputError struct{ error }
+
+func (e *outputError) Unwrap() error { return e.error }
+
+// stopped writes a last checkpoint after an error, if what it would say is true.
+func (t *Tail) stopped(err error) error {
+	if out := (*outputError)(nil); errors.As(err, &out) {
+		return err
+	}
+	return errors.Join(err, t.checkpoint())
 }
 
 // nudge wakes the webhook.

@@ -49,8 +49,8 @@ func newTail() *cobra.Command {
 		Long: `Watch server logs and wire JSONL beside a running server, through rotation and
 restarts, and tell each finding once, as soon as it is certain, and again if it
 becomes surer. PATH is a file that may not exist yet, a glob in quotes, or - for
-standard input. With --checkpoint it goes on after a restart where it stopped,
-and tells nothing twice.
+standard input. With --checkpoint it goes on after a restart where it stopped;
+only after a kill the last finding may come again, with the same occurrence.
 
 It ends with 0 when it is told to stop (Ctrl-C, SIGTERM), with 2 if it cannot go
 on. SIGHUP opens the files of --format, and the connection of --syslog, anew.`,
