@@ -56,18 +56,18 @@ func (e *encoder) pointer(to unsafe.Pointer, elem *codec) {
 		e.uint(0)
 		return
 	}
-	k := target{to, elem.t}
-	if i, ok := e.plan.nameOf[k]; ok {
+	if i, ok := e.plan.nameOf[target{to, elem.t}]; ok {
 		e.uint(uint64(i)<<1 | 1)
 		return
 	}
+	k := place{to, elem}
 	id, ok := e.ids[k]
 	if !ok {
-		id = uint64(len(e.queue)) + 1
+		id = uint32(len(e.ids)) + 1
 		e.ids[k] = id
 		e.queue = append(e.queue, pending{to, elem})
 	}
-	e.uint(id << 1)
+	e.uint(uint64(id) << 1)
 }
 
 func (d *decoder) pointer(elem *codec) unsafe.Pointer {

@@ -39,14 +39,17 @@ func Write(w io.Writer, root any, known Known) error {
 		return err
 	}
 	bw := bufio.NewWriterSize(w, 64<<10)
-	e := &encoder{w: bw, plan: p, ids: map[target]uint64{}}
+	e := &encoder{w: bw, plan: p, ids: map[place]uint32{}}
 	e.bytes([]byte(magic))
 	e.uint(p.hash)
 	p.root.write(e, reflect.ValueOf(root).UnsafePointer())
-	for i := 0; i < len(e.queue); i++ {
-		next := e.queue[i]
-		e.queue[i] = pending{}
+	for head := 0; head < len(e.queue) && e.err == nil; {
+		next := e.queue[head]
+		head++
 		next.codec.write(e, next.at)
+		if head > 1<<12 && head > len(e.queue)/2 { // what was written needs no room
+			e.queue, head = e.queue[:copy(e.queue, e.queue[head:])], 0
+		}
 	}
 	if e.err != nil {
 		return e.err
@@ -93,6 +96,12 @@ type target struct {
 	elem reflect.Type
 }
 
+// place is a target for an encoder, which meets so many that their size counts.
+type place struct {
+	at    unsafe.Pointer
+	codec *codec // of what is there, one for each type
+}
+
 type pending struct {
 	at    unsafe.Pointer
 	codec *codec
@@ -101,8 +110,8 @@ type pending struct {
 type encoder struct {
 	w     *bufio.Writer
 	plan  *plan
-	ids   map[target]uint64
-	queue []pending
+	ids   map[place]uint32
+	queue []pending // met and not written yet
 	buf   [binary.MaxVarintLen64]byte
 	err   error
 }
