@@ -19,7 +19,7 @@ test: ## unit tests, scenarios and recorded cases
 e2e: build ## the built binary from outside, with real servers and proxies; installs what it may
 	e2e/run bin/isodetect
 
-bench: build ## speed and memory beside jq and tshark; writes docs/measured.md
+bench: build ## speed and memory, beside jq and tshark, and of a following isodetect; writes docs/measured.md
 	go run ./bench run --bin bin/isodetect --size $(BENCHSIZE) --out docs/measured.md
 
 profile: ## where the time goes, for the compiler: cmd/isodetect/default.pgo, which every build reads

@@ -23,7 +23,7 @@ type crowd struct {
 	cpu, wall     time.Duration
 }
 
-// The crowds that make bench measures.
+// The crowds that bench run measures.
 func crowds() map[string]traffic.Crowd {
 	return map[string]traffic.Crowd{
 		"live":  {Seed: 1, Sessions: 100_000, Calls: 3, Streams: true, Span: 10 * time.Minute},

@@ -48,6 +48,7 @@ func measureAll(args []string) error {
 	size := flags.String("size", "20M", "bytes of the smaller input; the larger has ten times as many")
 	sessions := flags.Int("sessions", 500, "live sessions at once")
 	runs := flags.Int("runs", 3, "runs of each command; the median counts")
+	following := flags.Bool("follow", true, "measure isodetect tail, too, which takes some ten minutes")
 	out := flags.String("out", "", "Markdown file to write, \"\" = standard output")
 	if err := flags.Parse(args); err != nil {
 		return err
@@ -71,6 +72,13 @@ func measureAll(args []string) error {
 		rows = append(rows, r)
 	}
 	page := markdown(rows, allocations(), "go run ./bench run "+strings.Join(args, " "))
+	if *following {
+		f, err := measureFollowing(*bin)
+		if err != nil {
+			return fmt.Errorf("cannot measure isodetect tail: %w", err)
+		}
+		page += f.markdown()
+	}
 	if *out == "" {
 		fmt.Print(page)
 		return nil

@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -202,8 +203,25 @@ func hookClient() *http.Client {
 	return &http.Client{Timeout: 10 * time.Second, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
+// What the garbage collector does for a watch, unless GOGC and GOMEMLIMIT say otherwise:
+// it lives beside the server, and most of what it holds is sessions that stay.
+const (
+	tailGC     = 50        // percent of the live heap that may be garbage
+	tailMemory = 448 << 20 // bytes that it tries to stay below
+)
+
+func collectGarbage() {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(tailGC)
+	}
+	if os.Getenv("GOMEMLIMIT") == "" {
+		debug.SetMemoryLimit(tailMemory)
+	}
+}
+
 // watch runs a tail until the program is told to stop.
 func watch(c *cobra.Command, opt tail.Options, listen string) error {
+	collectGarbage()
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	var served chan error
