@@ -832,3 +832,48 @@ func TestHints(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// expectant is a handler that is told of sources before their lines.
+type expectant struct{ heard }
+
+func (h *expectant) Expect(s *Source) { h.log = append(h.log, h.name(s)+"there") }
+
+// Which files are there is told once, before a line of any, and each of them is idle
+// after a while, also if nothing ever comes of it.
+func TestExpect(t *testing.T) {
+	s := newStage(t, Options{From: From{Start: true}}, "a.log", "b.log", "c.log", "d*.log")
+	h := &expectant{heard{t: t, paths: true}}
+	want := func(want ...string) {
+		t.Helper()
+		if got := strings.Join(h.log, "|"); got != strings.Join(want, "|") {
+			t.Errorf("got  %s\nwant %s", got, strings.Join(want, "|"))
+		}
+		h.log = nil
+	}
+	look := func(d time.Duration) {
+		t.Helper()
+		s.clock.now = s.clock.now.Add(d)
+		_, err := s.f.Look(h)
+		s.must(err)
+	}
+	s.add("a.log", "a1\n")
+	s.add("b.log", "b1\n")
+	s.add("d1.log", "")
+	look(0)
+	want("a.log there", "b.log there", "d1.log there", "a.log 1@0:a1", "b.log 1@0:b1")
+	look(2 * time.Second)
+	want("a.log idle", "b.log idle", "d1.log idle")
+	s.add("c.log", "c1\n")
+	s.add("d2.log", "d1\n")
+	s.add("a.log", "a2\n")
+	look(time.Second)
+	want("c.log there", "d2.log there", "a.log 2@3:a2", "c.log 1@0:c1", "d2.log 1@0:d1")
+	s.restart(func() { s.add("b.log", "b2\n") })
+	look(0)
+	want("a.log there", "b.log there", "c.log there", "d1.log there", "d2.log there", "b.log 2@3:b2")
+	s.rename("b.log", "b.log.1")
+	s.add("b.log", "b3\n")
+	look(250 * time.Millisecond)
+	look(250 * time.Millisecond)
+	want("b.log turned", "b.log 1@0:b3")
+}
