@@ -39,6 +39,7 @@ type Options struct {
 	Syslog     *Syslog  // nil = none
 	Webhook    *Webhook // nil = none; needs a checkpoint
 	Retry      bool     // what the webhook's receiver refused before is posted again
+	Memory     int64    // bytes that the process should stay below; 0 = it is not tried
 	Gauges     *Gauges
 	Clock      Clock
 	Log        func(text string) // remarks for the operator
@@ -60,6 +61,7 @@ type Tail struct {
 	emitter  *Emitter
 	saved    time.Time
 	took     time.Duration // to write the last checkpoint
+	bounded  time.Time     // when memory was looked at
 	heard    time.Time     // when the last line came
 	dirty    bool          // something came since the last checkpoint
 	counts   counts
@@ -341,6 +343,10 @@ func (t *Tail) look() error {
 		if err := t.tell(notices); err != nil {
 			return err
 		}
+	}
+	if now := t.opt.Clock.Now(); now.Sub(t.bounded) >= time.Second {
+		t.bounded = now
+		boundMemory(t.opt.Memory)
 	}
 	if t.dirty && t.opt.Clock.Now().Sub(t.saved) >= max(Every, rareness*t.took) {
 		return t.checkpoint()

@@ -210,18 +210,20 @@ const (
 	tailMemory = 448 << 20 // bytes that it tries to stay below
 )
 
-func collectGarbage() {
+// collectGarbage sets the former and returns the latter, 0 where the user sets another.
+func collectGarbage() int64 {
 	if os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(tailGC)
 	}
-	if os.Getenv("GOMEMLIMIT") == "" {
-		debug.SetMemoryLimit(tailMemory)
+	if os.Getenv("GOMEMLIMIT") != "" {
+		return 0
 	}
+	return tailMemory
 }
 
 // watch runs a tail until the program is told to stop.
 func watch(c *cobra.Command, opt tail.Options, listen string) error {
-	collectGarbage()
+	opt.Memory = collectGarbage()
 	ctx, cancel := context.WithCancel(c.Context())
 	defer cancel()
 	var served chan error
