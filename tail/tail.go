@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/isodetect/isodetect/correlate/snapshot"
@@ -76,9 +75,6 @@ type graph struct {
 	Engine *rules.Engine
 }
 
-// counts are the values at the last look, from which metrics grow.
-type counts struct{ malformed, gaps, late, evictions, dropped int64 }
-
 // known is what a snapshot of a graph refers to.
 func known() snapshot.Known {
 	k, p := rules.Known(), parsers.Known()
@@ -138,34 +134,6 @@ func (t *Tail) resume() (err error) {
 		t.opt.Follow.States = at
 		t.graph.Live.Resume(t.opt.Parsers)
 		t.counts = t.now()
-	}
-	return nil
-}
-
-// aside tells what the webhook's receiver refused before, or has it posted again.
-func (t *Tail) aside() error {
-	if t.opt.Retry {
-		if err := t.store.Retry(); err != nil {
-			return err
-		}
-	}
-	refused, err := t.store.Refused()
-	if err != nil || len(refused) == 0 {
-		return err
-	}
-	if t.opt.Webhook != nil {
-		t.opt.Webhook.refused.Store(int64(len(refused)))
-	}
-	if t.opt.Log != nil {
-		const most = 10
-		text := fmt.Sprintf("webhook: %d findings were refused and are kept aside; --webhook-retry posts them again:", len(refused))
-		for _, r := range refused[:min(most, len(refused))] {
-			text += fmt.Sprintf(" %s (%s)", r.Key, r.Why)
-		}
-		if len(refused) > most {
-			text += " …"
-		}
-		t.opt.Log(text)
 	}
 	return nil
 }
@@ -326,85 +294,6 @@ func (t *Tail) drain() error {
 	}
 }
 
-// look tells new findings, and writes a checkpoint if it is time.
-func (t *Tail) look() error {
-	if t.fail != nil {
-		return t.fail
-	}
-	o := t.opt.Verdict
-	o.Today = t.opt.Clock.Now().UTC()
-	notices, more := t.emitter.Look(t.graph.Engine, o)
-	if t.opt.Gauges != nil {
-		for _, n := range more {
-			t.opt.Gauges.occurred(n)
-		}
-	}
-	if len(notices) > 0 {
-		if err := t.tell(notices); err != nil {
-			return err
-		}
-	}
-	if now := t.opt.Clock.Now(); now.Sub(t.bounded) >= time.Second {
-		t.bounded = now
-		boundMemory(t.opt.Memory)
-	}
-	if t.dirty && t.opt.Clock.Now().Sub(t.saved) >= max(Every, rareness*t.took) {
-		return t.checkpoint()
-	}
-	return nil
-}
-
-// tell tells findings and writes down that they were told, in this order: a process that
-// is killed in between tells them again after the restart, under the same occurrence.
-// In the other order they would be lost.
-func (t *Tail) tell(notices []Notice) error {
-	var messages [][]byte
-	for _, n := range notices {
-		r := report.NewNotice(n.Finding, n.Occurrence, n.Update, t.graph.Live.Inputs(), t.opt.Report)
-		if t.opt.Syslog != nil {
-			t.opt.Syslog.Tell(r)
-		}
-		for _, o := range t.opt.Outputs {
-			if err := o.Write(r); err != nil {
-				return &outputError{err}
-			}
-		}
-		if t.opt.Webhook != nil {
-			messages = append(messages, message(n.Occurrence+"-"+n.Finding.Strength.String(), r.JSON()))
-		}
-	}
-	if t.store == nil {
-		return nil
-	}
-	if err := t.store.Tell(t.emitter, messages); err != nil {
-		return fmt.Errorf("cannot write the checkpoint: %w", err)
-	}
-	t.nudge()
-	return nil
-}
-
-// outputError is that of an output. No checkpoint is written after it: it would say that
-// a finding was told that was not.
-type outputError struct{ error }
-
-func (e *outputError) Unwrap() error { return e.error }
-
-// stopped writes a last checkpoint after an error, if what it would say is true.
-func (t *Tail) stopped(err error) error {
-	if out := (*outputError)(nil); errors.As(err, &out) {
-		return err
-	}
-	return errors.Join(err, t.checkpoint())
-}
-
-// nudge wakes the webhook.
-func (t *Tail) nudge() {
-	select {
-	case t.wake <- struct{}{}:
-	default:
-	}
-}
-
 // checkpoint writes positions, state and what was told in one transaction.
 func (t *Tail) checkpoint() error {
 	t.saved, t.dirty = t.opt.Clock.Now(), false
@@ -418,57 +307,4 @@ func (t *Tail) checkpoint() error {
 	t.took, t.saved = t.opt.Clock.Now().Sub(t.saved), t.opt.Clock.Now()
 	t.nudge()
 	return nil
-}
-
-// now are the present values of what is counted elsewhere.
-func (t *Tail) now() (c counts) {
-	for _, in := range t.graph.Live.Inputs() {
-		c.malformed += in.Stats.Malformed
-		c.gaps += in.Stats.Gaps
-		c.late += in.Stats.Late
-	}
-	for _, s := range t.graph.Engine.Sinks {
-		c.evictions += int64(s.Domain.Evicted)
-	}
-	if t.opt.Syslog != nil {
-		c.dropped = t.opt.Syslog.Dropped()
-	}
-	return c
-}
-
-// gauge shows how the watch stands.
-func (t *Tail) gauge(busy bool) {
-	g, c := t.opt.Gauges, t.now()
-	g.malformed.AddInt64(c.malformed - t.counts.malformed)
-	g.gaps.AddInt64(c.gaps - t.counts.gaps)
-	g.evictions.AddInt64(c.evictions - t.counts.evictions)
-	g.late.AddInt64(c.late - t.counts.late)
-	g.dropped.AddInt64(c.dropped - t.counts.dropped)
-	if t.opt.Webhook != nil {
-		g.refused.Store(t.opt.Webhook.refused.Load())
-	}
-	t.counts = c
-	live := 0
-	for _, s := range t.graph.Engine.Sinks {
-		live += s.Domain.LiveCount
-	}
-	g.sessions.Store(int64(live))
-	g.watermark.Store(t.graph.Live.Time())
-	lag := int64(0)
-	if at := t.graph.Live.Time(); busy && at > 0 { // more is written than was judged
-		lag = max(0, t.opt.Clock.Now().UnixNano()-at)
-	}
-	g.lag.Store(lag)
-	g.beat.Store(t.opt.Clock.Now().UnixNano())
-	g.ready.Store(true)
-}
-
-// Summary tells what a watch has read, for its end.
-func (t *Tail) Summary() string {
-	var lines, used, bad int64
-	for _, in := range t.graph.Live.Inputs() {
-		lines, used, bad = lines+in.Stats.Records, used+in.Stats.Used, bad+in.Stats.Malformed
-	}
-	parts := []string{fmt.Sprintf("%d lines read, %d used, %d malformed", lines, used, bad), fmt.Sprintf("%d findings told", len(t.emitter.Told))}
-	return strings.Join(parts, "; ")
 }

@@ -1,0 +1,64 @@
+package tail
+
+import (
+	"fmt"
+	"strings"
+)
+
+// How a watch stands, in numbers.
+
+// counts are the values at the last look, from which metrics grow.
+type counts struct{ malformed, gaps, late, evictions, dropped int64 }
+
+// now are the present values of what is counted elsewhere.
+func (t *Tail) now() (c counts) {
+	for _, in := range t.graph.Live.Inputs() {
+		c.malformed += in.Stats.Malformed
+		c.gaps += in.Stats.Gaps
+		c.late += in.Stats.Late
+	}
+	for _, s := range t.graph.Engine.Sinks {
+		c.evictions += int64(s.Domain.Evicted)
+	}
+	if t.opt.Syslog != nil {
+		c.dropped = t.opt.Syslog.Dropped()
+	}
+	return c
+}
+
+// gauge shows how the watch stands.
+func (t *Tail) gauge(busy bool) {
+	g, c := t.opt.Gauges, t.now()
+	g.malformed.AddInt64(c.malformed - t.counts.malformed)
+	g.gaps.AddInt64(c.gaps - t.counts.gaps)
+	g.evictions.AddInt64(c.evictions - t.counts.evictions)
+	g.late.AddInt64(c.late - t.counts.late)
+	g.dropped.AddInt64(c.dropped - t.counts.dropped)
+	if t.opt.Webhook != nil {
+		g.refused.Store(t.opt.Webhook.refused.Load())
+	}
+	t.counts = c
+	live := 0
+	for _, s := range t.graph.Engine.Sinks {
+		live += s.Domain.LiveCount
+	}
+	g.sessions.Store(int64(live))
+	g.watermark.Store(t.graph.Live.Time())
+	lag := int64(0)
+	if at := t.graph.Live.Time(); busy && at > 0 { // more is written than was judged
+		lag = max(0, t.opt.Clock.Now().UnixNano()-at)
+	}
+	g.lag.Store(lag)
+	g.beat.Store(t.opt.Clock.Now().UnixNano())
+	g.ready.Store(true)
+}
+
+// Summary tells what a watch has read, for its end.
+func (t *Tail) Summary() string {
+	var lines, used, bad int64
+	for _, in := range t.graph.Live.Inputs() {
+		lines, used, bad = lines+in.Stats.Records, used+in.Stats.Used, bad+in.Stats.Malformed
+	}
+	parts := []string{fmt.Sprintf("%d lines read, %d used, %d malformed", lines, used, bad), fmt.Sprintf("%d findings told", len(t.emitter.Told))}
+	return strings.Join(parts, "; ")
+}
