@@ -68,6 +68,8 @@ type Domain struct {
 	Modern        bool
 
 	Nameless   int  // client requests of unknown senders in flight
+	Placeless  bool // there were exchanges without times in an archive that keeps no order: nothing is known to overlap them
+	placeless  bool `snapshot:"-"` // the event being applied is of one
 	Overlap    bool // two parties were live, or had requests in flight, at one moment
 	OverlapWhy string
 	Hole       [3]int64 // loss that may concern any party
@@ -313,7 +315,7 @@ func (d *Domain) setLive(p *Party, from event.Time) {
 		d.Lively = append(d.Lively, p)
 	}
 	d.LiveCount++
-	if d.LiveCount >= 2 && !d.Overlap {
+	if d.LiveCount >= 2 && !d.Overlap && !d.placeless {
 		d.Overlap = true
 		d.OverlapWhy = fmt.Sprintf("%s became live while another session was", p.Alias)
 	}
@@ -365,7 +367,7 @@ func (d *Domain) occupy(p *Party) {
 		d.Busy = append(d.Busy, p)
 		p.Busy = int32(len(d.Busy))
 	}
-	if d.Overlap {
+	if d.Overlap || d.placeless {
 		return
 	}
 	for _, o := range d.Busy {

@@ -390,6 +390,22 @@ func TestPartOfAnArchiveRaisesNoFalseAlarm(t *testing.T) {
 	}
 }
 
+// An archive whose writer keeps no times does not show what was open beside what: nobody is
+// accused by it, and nothing passes.
+func TestArchiveWithoutTimesDoesNotPass(t *testing.T) {
+	for _, in := range inputs(t, 1<<20, ".har") {
+		a := readArchive(t, in.path)
+		a.doc["log"]["creator"] = json.RawMessage(`{"name": "Insomnia REST Client", "version": "1"}`)
+		res := run(t, scan.Options{Paths: []string{"-"}, Stdin: a.with(a.entries)})
+		for _, b := range wrong(res, in.want) {
+			t.Errorf("%s: %s", in.path, b)
+		}
+		if res.Outcome == verdict.OutcomeClean {
+			t.Errorf("%s passes", in.path)
+		}
+	}
+}
+
 // HTTP/2 and TLS are read to the last event: the proxy in front, which wrote a HAR
 // of the same traffic, saw as many.
 func TestCaptureHoldsWhatItsProxySaw(t *testing.T) {

@@ -202,7 +202,7 @@ func whyNothing(s *rules.Sink, o Options) string {
 	case !c.Overlap && parties(c) == 1:
 		return "one party only: isolation cannot fail, or be seen to hold, without a second one"
 	case !c.Overlap:
-		return "no two parties were live at one moment"
+		return apart(c)
 	case c.BodiesLost > 0:
 		return "bodies were not recorded"
 	case c.Modern:
@@ -250,8 +250,11 @@ func unshared(s *rules.Sink) Condition {
 }
 
 func overlap(c *correlate.Domain) Condition {
-	if c.Overlap {
+	switch {
+	case c.Overlap:
 		return Condition{"overlap", Met, c.OverlapWhy}
+	case c.Placeless:
+		return Condition{"overlap", Unknown, "the exchanges have no times of their own, so that none is known to overlap another one"}
 	}
 	return Condition{"overlap", Failed, "no two parties were live, or had requests in flight, at one moment"}
 }
@@ -378,7 +381,7 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 		case t.Judged > 0 && (c.Overlap || sig.Alone):
 			st.State, st.Why = Judged, strings.Join(t.Why, "; ")
 		case !c.Overlap && !sig.Alone:
-			st.State, st.Judged, st.Why = NotAssessable, 0, "no two parties were live at one moment"
+			st.State, st.Judged, st.Why = NotAssessable, 0, apart(c)
 		case len(t.Why) > 0:
 			st.State, st.Why = NotAssessable, strings.Join(t.Why, "; ")
 		case c.Log:
@@ -398,6 +401,14 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 		out = append(out, st)
 	}
 	return out, slices.Compact(slices.Sorted(slices.Values(help)))
+}
+
+// apart says why nothing that needs an overlap was judged.
+func apart(c *correlate.Domain) string {
+	if c.Placeless {
+		return "the times of the exchanges are not known, so that no two parties are known to have been live at one moment"
+	}
+	return "no two parties were live at one moment"
 }
 
 // recipes names what would make a signal assessable.
