@@ -99,6 +99,9 @@ func (s *ManyIDs) number(n int64) {
 
 // place returns where the interval of n stands or belongs, and whether it holds n.
 func (s *ManyIDs) place(n int64) (int, bool) {
+	if last := len(s.Runs) - 1; last < 0 || s.Runs[last].Hi < n {
+		return last + 1, false // mostly the largest so far
+	}
 	return slices.BinarySearchFunc(s.Runs, n, func(r Run, n int64) int {
 		switch {
 		case r.Hi < n:

@@ -83,12 +83,12 @@ func (f *Token) loggedPoint(m *correlate.Moment, out *Sink) {
 	if len(s.Rivals) > 0 && len(s.Points) == 0 {
 		out.Judged(signals.TokenCollision)
 	}
-	same := func(p Point) bool {
-		return p.Value == ev.RPC.Progress && p.Total == ev.RPC.Total && p.Text == skeleton(ev.RPC.ProgressMsg)
+	for i := range s.Points {
+		if p := &s.Points[i]; p.Value == ev.RPC.Progress && p.Total == ev.RPC.Total && p.Text == skeleton(ev.RPC.ProgressMsg) {
+			return
+		}
 	}
-	if !slices.ContainsFunc(s.Points, same) {
-		f.point(own, ev, true)
-	}
+	f.point(own, ev, true)
 }
 
 // loggedHolder returns the request of another session that carries the token,
