@@ -12,19 +12,64 @@ import (
 
 // response is the body of a response while it comes in.
 type response struct {
-	x     *Exchange
-	mode  bodyMode
-	said  bool          // the content type named the mode, so that broken content is a problem
-	enc   *encoded      // the body as it came, where it has a content-encoding; else nil
-	json  *jsonSplitter // nil until something of a JSON body came
+	x       *Exchange
+	mode    bodyMode
+	said    bool     // the content type named the mode, so that broken content is a problem
+	given   bool     // something came
+	part    bool     // an encoded body was not decoded to its end: bytes says nothing
+	started bool     // of an event stream, the first line was read
+	skipLF  bool     // and the last one ended with CR
+	bytes   int64    // decoded bytes that came
+	enc     *encoded // the body as it came, where it has a content-encoding; else nil
+	intake  *intake  // what is read now, or half read; nil = nothing is
+}
+
+// intake is a piece of a body and what came before it that is not whole yet. Most open
+// streams wait for their next message and need none.
+type intake struct {
+	time  event.Time // of the piece
+	at    event.Address
+	json  jsonSplitter
 	sse   sseSplitter
 	first []byte // the beginning of a body whose content type says nothing
+}
 
-	time  event.Time // of the piece that is read now
-	at    event.Address
-	given bool  // something came
-	bytes int64 // decoded bytes that came
-	part  bool  // an encoded body was not decoded to its end: bytes says nothing
+// take begins to read a piece.
+func (r *response) take(t event.Time, at event.Address) {
+	in := r.reading()
+	in.time, in.at = t, at
+}
+
+func (r *response) reading() *intake {
+	b := r.x.b
+	switch {
+	case r.intake != nil:
+	case b.spare != nil:
+		r.intake, b.spare = b.spare, nil
+		r.intake.time, r.intake.at = event.Time{}, event.Address{}
+	default:
+		r.intake = &intake{}
+	}
+	return r.intake
+}
+
+// rest is called behind a piece: where nothing is half read, no intake is kept.
+func (r *response) rest() {
+	in := r.intake
+	if in == nil || r.enc != nil && r.mode != modeSkip || in.first != nil || in.json.open() || in.json.large || !in.sse.idle() {
+		return
+	}
+	in.json.drop(r.x.b)
+	in.sse.drop(r.x.b)
+	r.intake, r.x.b.spare = nil, in
+}
+
+// where is the place of the piece that is read now.
+func (r *response) where() (at event.Address) {
+	if r.intake != nil {
+		at = r.intake.at
+	}
+	return at
 }
 
 type bodyMode uint8
@@ -75,7 +120,8 @@ func mediaType(contentType string) string {
 
 func (r *response) data(t event.Time, at event.Address, piece []byte) {
 	r.given = true
-	r.time, r.at = t, at
+	r.take(t, at)
+	defer r.rest()
 	if r.enc == nil {
 		r.plain(piece)
 		return
@@ -102,12 +148,9 @@ func (r *response) plain(p []byte) bool {
 	}
 	switch r.mode {
 	case modeJSON:
-		if r.json == nil {
-			r.json = &jsonSplitter{}
-		}
-		r.json.feed(p, r)
+		r.intake.json.feed(p, r)
 	case modeSSE:
-		r.sse.feed(p, r)
+		r.intake.sse.feed(p, r)
 	}
 	return r.mode != modeSkip
 }
@@ -115,18 +158,19 @@ func (r *response) plain(p []byte) bool {
 // sniff decides by the first bytes and returns what is to be read; nil while it
 // cannot decide yet.
 func (r *response) sniff(p []byte) []byte {
-	if len(r.first) > 0 || len(p) < sniffLen {
-		r.first = append(r.first, p...)
-		p = r.first
+	in := r.intake
+	if len(in.first) > 0 || len(p) < sniffLen {
+		in.first = append(in.first, p...)
+		p = in.first
 	}
 	mode, sure := sniffBody(p, false)
 	if !sure {
-		if len(r.first) == 0 {
-			r.first = append(r.first, p...)
+		if len(in.first) == 0 {
+			in.first = append(in.first, p...)
 		}
 		return nil
 	}
-	r.mode, r.first = mode, nil
+	r.mode, in.first = mode, nil
 	return p
 }
 
@@ -159,7 +203,7 @@ var bom = []byte("\xEF\xBB\xBF")
 func (r *response) gap() {
 	switch {
 	case r.mode == modeSSE && r.enc == nil:
-		r.sse.gap(r)
+		r.reading().sse.gap(r)
 	default:
 		r.stop()
 	}
@@ -167,17 +211,18 @@ func (r *response) gap() {
 
 // fail reports a located problem and gives the body up.
 func (r *response) fail(text string) {
-	r.x.b.stats.Flaw(r.at, text)
+	r.x.b.stats.Flaw(r.where(), text)
 	r.x.loss |= event.LossResponseBody
 	r.stop()
 }
 
 func (r *response) stop() {
-	r.mode, r.first = modeSkip, nil
-	if r.json != nil {
-		r.json.drop(r.x.b)
+	r.mode = modeSkip
+	if in := r.intake; in != nil {
+		in.first = nil
+		in.json.drop(r.x.b)
+		in.sse.drop(r.x.b)
 	}
-	r.sse.drop(r.x.b)
 	if r.enc != nil {
 		r.enc.forget(r.x.b)
 	}
@@ -188,29 +233,33 @@ func (r *response) stop() {
 func (r *response) end() {
 	r.part = r.enc != nil && r.mode == modeSkip
 	if r.enc != nil {
+		r.reading() // the decoder may still hold something back
 		if err := r.enc.close(r); err != nil && r.mode != modeSkip {
 			r.part = true
 			r.fail("cannot decode the response body: " + err.Error() + "; the rest of it is skipped")
 		}
 	}
-	if r.mode == modeSniff && len(r.first) > 0 {
-		p := r.first
-		r.first = nil
+	if in := r.intake; r.mode == modeSniff && in != nil && len(in.first) > 0 {
+		p := in.first
+		in.first = nil
 		if mode, _ := sniffBody(p, true); mode != modeSkip {
 			r.mode = mode
 			r.bytes -= int64(len(p))
 			r.plain(p)
 		}
 	}
-	switch r.mode {
-	case modeJSON:
-		if r.json != nil && r.json.open() {
-			r.x.loss |= event.LossResponseBody
+	if in := r.intake; in != nil {
+		switch r.mode {
+		case modeJSON:
+			if in.json.open() {
+				r.x.loss |= event.LossResponseBody
+			}
+		case modeSSE:
+			in.sse.end(r)
 		}
-	case modeSSE:
-		r.sse.end(r)
 	}
 	r.stop()
+	r.rest()
 }
 
 // jsonSplitter finds where a JSON document ends, so that an answer is known when
@@ -300,7 +349,7 @@ func (j *jsonSplitter) keep(p []byte, r *response) {
 	if len(j.buf)+len(p) > source.MaxRecord {
 		j.large = true
 		j.buf = nil
-		r.x.b.stats.Flaw(r.at, "message over 64 MiB: skipped")
+		r.x.b.stats.Flaw(r.where(), "message over 64 MiB: skipped")
 		r.x.loss |= event.LossResponseBody
 		return
 	}
@@ -318,11 +367,11 @@ func (j *jsonSplitter) finish(p []byte, r *response) {
 	}
 	if !j.large && len(raw) > source.MaxRecord {
 		j.large = true
-		r.x.b.stats.Flaw(r.at, "message over 64 MiB: skipped")
+		r.x.b.stats.Flaw(r.where(), "message over 64 MiB: skipped")
 		r.x.loss |= event.LossResponseBody
 	}
 	if !j.large {
-		r.x.document(raw, document{time: r.time, at: r.at, dir: event.ToClient, strict: r.said})
+		r.x.document(raw, document{time: r.intake.time, at: r.intake.at, dir: event.ToClient, strict: r.said})
 	}
 	j.depth, j.quoted, j.escape, j.large = 0, false, false, false
 	j.buf = j.buf[:0]
@@ -344,10 +393,10 @@ func (x *Exchange) endpoint(data string) {
 	session := announcedSession(x.b, path, query)
 	x.answered = session
 	x.b.announced.add(x.domain.Server, path, query, session)
-	t := x.body.time
+	t := x.body.intake.time
 	// It is the first event of its stream, so the beginning of an interval is its moment.
 	t.To = t.From
-	e := x.push(event.Endpoint, t, x.body.at)
+	e := x.push(event.Endpoint, t, x.body.where())
 	e.RPC.Era = x.era
 	e.Dir = event.ToClient
 	e.Note = x.b.names.text(path)

@@ -37,6 +37,7 @@ type Builder struct {
 	innerText []byte      `snapshot:"-"`
 	line      []byte      `snapshot:"-"`
 	buffers   [][]byte    `snapshot:"-"`
+	spare     *intake     `snapshot:"-"` // for the next response that is read
 }
 
 // New returns a Builder whose events and problems count in stats.

@@ -145,8 +145,9 @@ func (x *Exchange) Text(t event.Time, at event.Address, piece []byte) {
 		return
 	}
 	x.body.given = true
-	x.body.time, x.body.at = t, at
+	x.body.take(t, at)
 	x.body.plain(piece)
+	x.body.rest()
 }
 
 // SSE gives one event of the response stream, or one JSON body, that the input
@@ -154,7 +155,8 @@ func (x *Exchange) Text(t event.Time, at event.Address, piece []byte) {
 func (x *Exchange) SSE(t event.Time, at event.Address, id, name string, data []byte) {
 	x.body.given = true
 	x.body.bytes += int64(len(data))
-	x.body.time, x.body.at = t, at
+	x.body.take(t, at)
+	defer x.body.rest()
 	if id != "" {
 		x.lastID = x.b.names.text(cutText(id, maxName))
 	}

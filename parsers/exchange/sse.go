@@ -16,10 +16,13 @@ type sseSplitter struct {
 	hasData bool
 	id      string
 	name    string
-	started bool
-	skipLF  bool
 	resync  bool // bytes are missing: nothing counts until the next event
 	large   bool // the event is over source.MaxRecord
+}
+
+// idle reports that nothing of an event has come yet.
+func (s *sseSplitter) idle() bool {
+	return len(s.line) == 0 && !s.hasData && s.id == "" && s.name == "" && !s.resync && !s.large
 }
 
 func (s *sseSplitter) drop(b *Builder) {
@@ -34,14 +37,14 @@ func (s *sseSplitter) drop(b *Builder) {
 
 func (s *sseSplitter) gap(r *response) {
 	s.drop(r.x.b)
-	s.started, s.resync = true, true
+	r.started, s.resync = true, true
 }
 
 func (s *sseSplitter) feed(p []byte, r *response) {
 	nl, cr := -1, -1 // next LF and CR in p, looked up once each
 	for pos := 0; pos < len(p); {
-		if s.skipLF {
-			s.skipLF = false
+		if r.skipLF {
+			r.skipLF = false
 			if p[pos] == '\n' {
 				pos++
 				continue
@@ -53,7 +56,7 @@ func (s *sseSplitter) feed(p []byte, r *response) {
 			s.keepLine(p[pos:], r)
 			break
 		}
-		s.skipLF = end == cr
+		r.skipLF = end == cr
 		s.take(p[pos:end], r)
 		if r.mode != modeSSE {
 			return
@@ -98,7 +101,7 @@ func (s *sseSplitter) over(more int, r *response) bool {
 	}
 	if !s.large {
 		s.large = true
-		r.x.b.stats.Flaw(r.at, "event over 64 MiB: skipped")
+		r.x.b.stats.Flaw(r.where(), "event over 64 MiB: skipped")
 		r.x.loss |= event.LossResponseBody
 	}
 	s.ref, s.data, s.hasData = nil, s.data[:0], false
@@ -114,9 +117,9 @@ func (s *sseSplitter) take(part []byte, r *response) {
 		}
 		line, joined = s.line, true
 	}
-	if !s.started {
+	if !r.started {
 		line = bytes.TrimPrefix(line, bom)
-		s.started = true
+		r.started = true
 	}
 	switch {
 	case len(line) == 0:
@@ -225,5 +228,5 @@ func (x *Exchange) dispatch(id, name string, data []byte) {
 		return
 	}
 	// "[DONE]" and the like end the streams of other protocols.
-	x.document(data, document{time: x.body.time, at: x.body.at, dir: event.ToClient, eventID: id, strict: data[0] == '{'})
+	x.document(data, document{time: x.body.intake.time, at: x.body.intake.at, dir: event.ToClient, eventID: id, strict: data[0] == '{'})
 }
