@@ -17,8 +17,8 @@ func boundMemory(most int64) {
 	debug.SetMemoryLimit(memoryLimit(most, int64(live[0].Value.Uint64())))
 }
 
-// memoryLimit leaves room for garbage of 30 percent of what lives, and for stacks and buffers.
+// memoryLimit leaves room for garbage of 20 percent of what lives, and for stacks and buffers.
 func memoryLimit(most, live int64) int64 {
-	const others = 32 << 20
-	return max(most, live+live*3/10+others)
+	const others = 16 << 20
+	return max(most, live+live/5+others)
 }

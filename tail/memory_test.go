@@ -9,8 +9,8 @@ func TestMemoryLimit(t *testing.T) {
 			t.Errorf("%d MiB live of %d: %d MiB, want %d", live, most, got>>20, want)
 		}
 	}
-	f(448, 0, 448)
-	f(448, 300, 448)
-	f(448, 400, 552)
-	f(448, 1000, 1332)
+	f(224, 0, 224)
+	f(224, 170, 224)
+	f(224, 200, 256)
+	f(224, 1000, 1216)
 }

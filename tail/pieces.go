@@ -3,71 +3,127 @@ package tail
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
+	"fmt"
 	"io"
+	"strconv"
+	"strings"
 
 	"github.com/klauspost/compress/zstd"
 	bolt "go.etcd.io/bbolt"
+	berrors "go.etcd.io/bbolt/errors"
 
 	"github.com/isodetect/isodetect/correlate/snapshot"
 )
 
-// pieces is a compressed snapshot in parts of one size. A single buffer would grow by
-// doubling, to several times what all the sessions take.
-type pieces [][]byte
+// pieces is a compressed snapshot in parts of one size, which are written as they come:
+// as a whole, and in one transaction, it would take as much room as all the sessions. It
+// lies in a bucket of its own, and counts once the name of that is in the store's state.
+type pieces struct {
+	db     *bolt.DB
+	bucket []byte
+	n      uint32
+	room   []byte
+}
 
 const (
-	pieceSize = 256 << 10
+	pieceSize = 1 << 20
 	window    = 256 << 10 // of the compression, which holds it several times
 )
 
-// Write adds to the last piece. It is io.Writer.
+// pack writes a snapshot of graph.
+func (p *pieces) pack(graph any, known snapshot.Known) error {
+	z, err := zstd.NewWriter(p, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window))
+	if err != nil {
+		return err
+	}
+	if err := snapshot.Write(z, graph, known); err != nil {
+		z.Close()
+		return err
+	}
+	if err := z.Close(); err != nil {
+		return err
+	}
+	return p.put()
+}
+
+// Write is io.Writer.
 func (p *pieces) Write(b []byte) (int, error) {
 	for rest := b; len(rest) > 0; {
-		last := len(*p) - 1
-		if last < 0 || len((*p)[last]) == pieceSize {
-			*p = append(*p, make([]byte, 0, pieceSize))
-			last++
+		n := min(len(rest), pieceSize-len(p.room))
+		p.room = append(p.room, rest[:n]...)
+		if rest = rest[n:]; len(p.room) == pieceSize {
+			if err := p.put(); err != nil {
+				return len(b) - len(rest), err
+			}
 		}
-		n := min(len(rest), pieceSize-len((*p)[last]))
-		(*p)[last] = append((*p)[last], rest[:n]...)
-		rest = rest[n:]
 	}
 	return len(b), nil
 }
 
-// packGraph is a compressed snapshot of graph.
-func packGraph(graph any, known snapshot.Known) (pieces, error) {
-	var p pieces
-	z, err := zstd.NewWriter(&p, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(window))
-	if err != nil {
-		return nil, err
-	}
-	if err := snapshot.Write(z, graph, known); err != nil {
-		z.Close()
-		return nil, err
-	}
-	return p, z.Close()
-}
-
-// put writes the pieces in place of those of the checkpoint before.
-func (p pieces) put(tx *bolt.Tx) error {
-	if err := tx.DeleteBucket(bucketGraph); err != nil {
-		return err
-	}
-	b, err := tx.CreateBucket(bucketGraph)
-	if err != nil {
-		return err
-	}
-	for i, piece := range p {
-		if err := b.Put(binary.BigEndian.AppendUint32(nil, uint32(i)), piece); err != nil {
+// put writes the piece that is gathered. It need not last yet: the transaction that
+// names the bucket syncs them all.
+func (p *pieces) put() error {
+	err := p.db.Update(func(tx *bolt.Tx) error {
+		b, err := tx.CreateBucketIfNotExists(p.bucket)
+		if err != nil {
 			return err
 		}
+		return b.Put(binary.BigEndian.AppendUint32(nil, p.n), p.room)
+	})
+	p.n, p.room = p.n+1, p.room[:0]
+	return err
+}
+
+// generation is the name of the bucket of one snapshot.
+func generation(n uint64) []byte { return fmt.Appendf(nil, "%s%016x", graphs, n) }
+
+const graphs = "graph "
+
+// generation is the number of the snapshot that counts, 0 = none does.
+func (s *Store) generation() (n uint64, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		name := tx.Bucket(bucketState).Get(keyGraph)
+		if name == nil {
+			return nil
+		}
+		n, err = strconv.ParseUint(strings.TrimPrefix(string(name), graphs), 16, 64)
+		return err
+	})
+	return n, err
+}
+
+func (s *Store) drop(bucket []byte) error {
+	return s.db.Update(func(tx *bolt.Tx) error { return dropGraph(tx, bucket) })
+}
+
+func dropGraph(tx *bolt.Tx, bucket []byte) error {
+	if err := tx.DeleteBucket(bucket); !errors.Is(err, berrors.ErrBucketNotFound) {
+		return err
 	}
 	return nil
 }
 
-// readGraph reads what packGraph made.
+// dropGraphs drops all snapshots.
+func dropGraphs(tx *bolt.Tx) error {
+	var all [][]byte
+	err := tx.ForEach(func(name []byte, _ *bolt.Bucket) error {
+		if bytes.HasPrefix(name, []byte(graphs)) {
+			all = append(all, bytes.Clone(name))
+		}
+		return nil
+	})
+	for _, name := range all {
+		err = errors.Join(err, tx.DeleteBucket(name))
+	}
+	return err
+}
+
+// readGraph reads what pack wrote.
 func readGraph(b *bolt.Bucket, graph any, known snapshot.Known) error {
+	if b == nil {
+		return errors.New("it is damaged or of another version: what the engine knew is not there")
+	}
 	c := b.Cursor()
 	k, v := c.First()
 	z, err := zstd.NewReader(&pieceReader{next: func() []byte {

@@ -21,16 +21,16 @@ import (
 type Store struct{ db *bolt.DB }
 
 // What a store holds: one key in bucketState for each part but the graph, which is
-// compressed and lies in pieces in bucketGraph, one in bucketOutbox for each message
+// compressed and lies in pieces in a bucket of its own, one in bucketOutbox for each message
 // that is not delivered, and one in bucketRefused for each that was refused for good.
 var (
 	bucketState   = []byte("state")
-	bucketGraph   = []byte("graph")
 	bucketOutbox  = []byte("outbox")
 	bucketRefused = []byte("refused")
 	keyOwner      = []byte("owner")
 	keyPositions  = []byte("positions")
 	keyTold       = []byte("told")
+	keyGraph      = []byte("graph") // the name of the bucket with the graph
 )
 
 // ErrOther tells that a checkpoint belongs to other inputs or settings.
@@ -49,13 +49,16 @@ func OpenStore(path, owner string, anew bool) (*Store, error) {
 	s := &Store{db: db}
 	err = db.Update(func(tx *bolt.Tx) error {
 		if anew {
-			for _, b := range [][]byte{bucketState, bucketGraph, bucketOutbox, bucketRefused} {
+			if err := dropGraphs(tx); err != nil {
+				return err
+			}
+			for _, b := range [][]byte{bucketState, bucketOutbox, bucketRefused} {
 				if err := tx.DeleteBucket(b); err != nil && !errors.Is(err, berrors.ErrBucketNotFound) {
 					return err
 				}
 			}
 		}
-		for _, b := range [][]byte{bucketGraph, bucketOutbox, bucketRefused} {
+		for _, b := range [][]byte{bucketOutbox, bucketRefused} {
 			if _, err := tx.CreateBucketIfNotExists(b); err != nil {
 				return err
 			}
@@ -92,7 +95,7 @@ func (s *Store) Load(positions any, graph any, known snapshot.Known, told any) (
 		if err := json.Unmarshal(data, positions); err != nil {
 			return err
 		}
-		if err := readGraph(tx.Bucket(bucketGraph), graph, known); err != nil {
+		if err := readGraph(tx.Bucket(b.Get(keyGraph)), graph, known); err != nil {
 			return err
 		}
 		return json.Unmarshal(b.Get(keyTold), told)
@@ -102,10 +105,6 @@ func (s *Store) Load(positions any, graph any, known snapshot.Known, told any) (
 
 // Save writes a whole checkpoint.
 func (s *Store) Save(positions any, graph any, known snapshot.Known, told any) error {
-	pieces, err := packGraph(graph, known)
-	if err != nil {
-		return err
-	}
 	at, err := json.Marshal(positions)
 	if err != nil {
 		return err
@@ -114,15 +113,25 @@ func (s *Store) Save(positions any, graph any, known snapshot.Known, told any) e
 	if err != nil {
 		return err
 	}
+	now, err := s.generation()
+	if err != nil {
+		return err
+	}
+	next := generation(now + 1)
+	if err := s.drop(next); err != nil { // of a save that was broken off
+		return err
+	}
+	if err := (&pieces{db: s.db, bucket: next}).pack(graph, known); err != nil {
+		return err
+	}
 	return s.db.Update(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketState)
-		if err := b.Put(keyPositions, at); err != nil {
-			return err
+		for _, kv := range [][2][]byte{{keyPositions, at}, {keyTold, names}, {keyGraph, next}} {
+			if err := b.Put(kv[0], kv[1]); err != nil {
+				return err
+			}
 		}
-		if err := b.Put(keyTold, names); err != nil {
-			return err
-		}
-		return pieces.put(tx)
+		return dropGraph(tx, generation(now))
 	})
 }
 

@@ -207,7 +207,7 @@ func hookClient() *http.Client {
 // it lives beside the server, and most of what it holds is sessions that stay.
 const (
 	tailGC     = 50        // percent of the live heap that may be garbage
-	tailMemory = 448 << 20 // bytes that it tries to stay below
+	tailMemory = 224 << 20 // bytes that it tries to stay below
 )
 
 // collectGarbage sets the former and returns the latter, 0 where the user sets another.
