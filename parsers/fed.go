@@ -29,11 +29,25 @@ type Fed struct {
 	Blank  int64         // empty lines before the format was known
 	Looks  int           // so many lines are still held against other formats
 	Unread bool          // the file is of a kind that is not followed
+	Gone   bool          // nothing more comes
+}
+
+// place is where a source stands, or would stand, among those that are read.
+func (l *Live) place(index int32) (int, bool) {
+	return slices.BinarySearchFunc(l.Sources, index, func(s *Fed, index int32) int { return int(s.Index) - int(index) })
+}
+
+// input is that of a source, of which nothing need have come yet.
+func (l *Live) input(index int32) *source.Input {
+	if at, found := slices.BinarySearchFunc(l.Past, index, byIndex); found {
+		return l.Past[at]
+	}
+	return l.source(index).Input
 }
 
 // source returns a source and makes it if it is new. It holds back no other before its first line.
 func (l *Live) source(index int32) *Fed {
-	i, found := slices.BinarySearchFunc(l.Sources, index, func(s *Fed, index int32) int { return int(s.Index) - int(index) })
+	i, found := l.place(index)
 	if found {
 		return l.Sources[i]
 	}

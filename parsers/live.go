@@ -22,12 +22,14 @@ import (
 //
 // All its state hangs on it, so that it can be put away (Snapshot) between any two calls.
 type Live struct {
-	Sources []*Fed // by index
-	Newest  int64  // time of the newest event that came
-	Latest  int64  // time of the latest event or mark that was given out
-	Reached int64  // the latest beginning of the time of an event that was given out
-	Ticked  int64  // up to when every domain was told the time
-	Held    int    // events that wait
+	Sources []*Fed          // by index, without those that are over
+	Past    []*source.Input // of those, by index, the latest maxPast
+	Forgot  source.Stats    // the counters of those before
+	Newest  int64           // time of the newest event that came
+	Latest  int64           // time of the latest event or mark that was given out
+	Reached int64           // the latest beginning of the time of an event that was given out
+	Ticked  int64           // up to when every domain was told the time
+	Held    int             // events that wait
 	Mark    event.Event
 	Due     bool  // Mark is the next event
 	Silence int64 // so much time went by since the last event, which is to be told
@@ -65,14 +67,25 @@ func NewLive(opt Options) *Live {
 func (l *Live) Time() int64 { return l.Latest }
 
 // Inputs returns the sources as inputs of a run, with their counters, each at its index.
-// One of which nothing came has none.
+// One of which nothing came, or which is over for long, has no path.
 func (l *Live) Inputs() []*source.Input {
 	var in []*source.Input
-	for _, s := range l.Sources {
-		for len(in) < int(s.Index) {
-			in = append(in, &source.Input{Index: int32(len(in)), Size: -1})
+	past, unknown := l.Past, &source.Input{Index: -1, Size: -1}
+	put := func(next *source.Input) {
+		for len(in) < int(next.Index) {
+			in = append(in, unknown)
 		}
-		in = append(in, s.Input)
+		in = append(in, next)
+	}
+	for _, s := range l.Sources {
+		for len(past) > 0 && past[0].Index < s.Index {
+			put(past[0])
+			past = past[1:]
+		}
+		put(s.Input)
+	}
+	for _, next := range past {
+		put(next)
 	}
 	return in
 }
@@ -199,7 +212,7 @@ func (l *Live) Flush() {
 	}
 	if !l.Over {
 		l.Over = true
-		l.Views.conclude(func(view int32) *source.Input { return l.source(view).Input })
+		l.Views.conclude(l.input)
 	}
 }
 
@@ -217,6 +230,9 @@ func (l *Live) Next() *event.Event {
 	e := &s.Wait[s.Head]
 	s.Head++
 	l.Held--
+	if s.Gone {
+		l.retire()
+	}
 	if e.Time.To != 0 {
 		l.late(s, e)
 		l.Latest, l.Reached = max(l.Latest, e.Time.To), max(l.Reached, e.Time.From)

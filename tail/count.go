@@ -12,11 +12,8 @@ type counts struct{ malformed, gaps, late, evictions, dropped int64 }
 
 // now are the present values of what is counted elsewhere.
 func (t *Tail) now() (c counts) {
-	for _, in := range t.graph.Live.Inputs() {
-		c.malformed += in.Stats.Malformed
-		c.gaps += in.Stats.Gaps
-		c.late += in.Stats.Late
-	}
+	all := t.graph.Live.Totals()
+	c.malformed, c.gaps, c.late = all.Malformed, all.Gaps, all.Late
 	for _, s := range t.graph.Engine.Sinks {
 		c.evictions += int64(s.Domain.Evicted)
 	}
@@ -55,10 +52,7 @@ func (t *Tail) gauge(busy bool) {
 
 // Summary tells what a watch has read, for its end.
 func (t *Tail) Summary() string {
-	var lines, used, bad int64
-	for _, in := range t.graph.Live.Inputs() {
-		lines, used, bad = lines+in.Stats.Records, used+in.Stats.Used, bad+in.Stats.Malformed
-	}
-	parts := []string{fmt.Sprintf("%d lines read, %d used, %d malformed", lines, used, bad), fmt.Sprintf("%d findings told", len(t.emitter.Told))}
+	all := t.graph.Live.Totals()
+	parts := []string{fmt.Sprintf("%d lines read, %d used, %d malformed", all.Records, all.Used, all.Malformed), fmt.Sprintf("%d findings told", len(t.emitter.Told))}
 	return strings.Join(parts, "; ")
 }

@@ -241,6 +241,12 @@ func (t *Tail) Close() error {
 // Expect says that there is a source: the first lines of others wait for it.
 func (t *Tail) Expect(s *follow.Source) { t.graph.Live.Expect(s.Index, s.Path) }
 
+// Ended says that a source is no longer followed: its file is gone.
+func (t *Tail) Ended(s *follow.Source) {
+	t.dirty = true
+	t.graph.Live.Gone(s.Index)
+}
+
 // Line takes a line of a source.
 func (t *Tail) Line(s *follow.Source, line []byte, n, offset int64) error {
 	t.dirty, t.heard = true, t.opt.Clock.Now()
