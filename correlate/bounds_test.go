@@ -221,3 +221,32 @@ func TestDomainsAreBounded(t *testing.T) {
 		t.Errorf("%d domains, %d events beyond", len(s.Domains), s.Beyond)
 	}
 }
+
+// A connection may outlive by far the sessions that it carried; it does not keep those
+// that were forgotten, and still shows that they were there.
+func TestConnectionKeepsNoForgottenSession(t *testing.T) {
+	l := DefaultLimits()
+	l.Sessions = 50
+	s := NewState(l)
+	const n, conns = 2000, 20
+	var x *Exchange
+	for i := range n {
+		id := event.ExchangeID{N: uint64(i + 1)}
+		dom, when := event.Domain{Server: "http://h", Path: "/mcp"}, at(int64(i)+1)
+		m := s.Apply(&event.Event{Kind: event.Opened, Time: when, Domain: dom, Exchange: id, HTTPMethod: "POST", Asked: event.Named(fmt.Sprint("s", i)),
+			Sender: event.Sender{Conn: fmt.Sprint("10.0.0.1:", i%conns)}})
+		x = m.Exchange
+		s.Apply(&event.Event{Kind: event.Closed, Time: when, Domain: dom, Exchange: id, By: event.ByServer})
+	}
+	d := s.Domains[0]
+	if len(d.Conns) != conns || len(x.CarriedBefore()) != maxHints {
+		t.Fatalf("%d connections, the last exchange came behind %d sessions", len(d.Conns), len(x.CarriedBefore()))
+	}
+	for _, c := range d.Conns {
+		for _, p := range c.Sessions {
+			if p.Gone && p != d.Forgotten {
+				t.Errorf("%s keeps %s, which was forgotten", c.ID, p.Alias)
+			}
+		}
+	}
+}

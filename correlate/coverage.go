@@ -271,8 +271,21 @@ func (d *Domain) evict(p *Party) {
 	} else {
 		delete(d.Others, Other{p.Kind, p.ID})
 	}
+	for _, c := range p.Conns { // which may live much longer
+		if i := slices.Index(c.Sessions, p); i >= 0 {
+			c.Sessions[i] = d.forgotten()
+		}
+	}
 	d.Evicted++
 	p.Gone = true
+}
+
+// forgotten stands for sessions that were evicted, where only that there was one counts.
+func (d *Domain) forgotten() *Party {
+	if d.Forgotten == nil {
+		d.Forgotten = &Party{Kind: BySession, Domain: d, Birth: &Ref{}, Gone: true}
+	}
+	return d.Forgotten
 }
 
 func (d *Domain) evictConns(limit int) {

@@ -29,6 +29,7 @@ type Domain struct {
 	Swept  int64      // event time of the last look for idle state
 
 	Parties   []*Party // in order of appearance, without evicted ones
+	Forgotten *Party   // stands for those in the lists of connections; nil = none was evicted
 	Sessions  map[string]*Party
 	Others    map[Other]*Party // those without a session
 	Parked    map[Other]uint32 // number of those that are forgotten since nothing of them is left

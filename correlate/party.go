@@ -189,7 +189,7 @@ type Subscription struct {
 // Conn is a client connection; it is no party, only a hint.
 type Conn struct {
 	ID       string
-	Sessions []*Party // sessions whose requests it carried, in order, bounded
+	Sessions []*Party // sessions whose requests it carried, in order, bounded; Domain.Forgotten where one was evicted
 	Sender   *Sender  // who sent its last request
 	Holes    *Holes
 	LastUse  int64

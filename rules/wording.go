@@ -49,7 +49,7 @@ func senderText(x *correlate.Exchange) string {
 // ownSession returns the only session that the connection of an exchange
 // carried before it, or nil.
 func ownSession(x *correlate.Exchange) *correlate.Party {
-	if x == nil || x.Before != 1 || x.Conn.Mixed {
+	if x == nil || x.Before != 1 || x.Conn.Mixed || x.Conn.Sessions[0].Gone {
 		return nil
 	}
 	return x.Conn.Sessions[0]
