@@ -20,7 +20,7 @@ e2e: build ## the built binary from outside, with real servers and proxies; inst
 	e2e/run bin/isodetect
 
 bench: build ## speed and memory, beside jq and tshark, and of a following isodetect; writes docs/measured.md
-	go run ./bench run --bin bin/isodetect --size $(BENCHSIZE) --out docs/measured.md
+	go run -pgo=cmd/isodetect/default.pgo ./bench run --bin bin/isodetect --size $(BENCHSIZE) --out docs/measured.md
 
 profile: ## where the time goes, for the compiler: cmd/isodetect/default.pgo, which every build reads
 	go run ./bench profile

@@ -27,20 +27,20 @@ func markdown(rows []row, allocs, command string) string {
 	}
 	put("\n## The same fields by other tools\n\n")
 	put("isodetect does its whole work (reading, correlation, judgement, report); the other tool only pulls the fields out. Both ran on the smaller input, in turn.\n\n")
-	put("| input | other tool | it pulls out | its CPU | its peak memory | isodetect's CPU | factor |\n|---|---|---|---:|---:|---:|---:|\n")
+	put("| input | other tool | it pulls out | its CPU | its peak memory | isodetect's CPU | factor | factor by wall time |\n|---|---|---|---:|---:|---:|---:|---:|\n")
 	for _, r := range rows {
 		if r.rival.does == "" {
 			continue
 		}
 		if r.other.bytes == 0 {
-			put("| %s | %s: not installed, not measured | | | | %s | |\n", r.format, r.rival.name, seconds(r.small.cpu))
+			put("| %s | %s: not installed, not measured | | | | %s | | |\n", r.format, r.rival.name, seconds(r.small.cpu))
 			continue
 		}
-		put("| %s | %s | %s | %s | %.0f MB | %s | %.1f |\n", r.format, version(r.rival.name), r.rival.does, seconds(r.other.cpu), float64(r.other.rss)/1e6,
-			seconds(r.small.cpu), r.other.cpu.Seconds()/r.small.cpu.Seconds())
+		put("| %s | %s | %s | %s | %.0f MB | %s | %.1f | %.1f |\n", r.format, version(r.rival.name), r.rival.does, seconds(r.other.cpu), float64(r.other.rss)/1e6,
+			seconds(r.small.cpu), r.other.cpu.Seconds()/r.small.cpu.Seconds(), r.other.wall.Seconds()/r.small.wall.Seconds())
 		if r.reading.cpu > 0 {
-			put("| %s, read into events and no further | the same | the same | %s | %.0f MB | %s | %.1f |\n", r.format, seconds(r.other.cpu), float64(r.other.rss)/1e6,
-				seconds(r.reading.cpu), r.other.cpu.Seconds()/r.reading.cpu.Seconds())
+			put("| %s, read into events and no further | the same | the same | %s | %.0f MB | %s | %.1f | %.1f |\n", r.format, seconds(r.other.cpu), float64(r.other.rss)/1e6,
+				seconds(r.reading.cpu), r.other.cpu.Seconds()/r.reading.cpu.Seconds(), r.other.wall.Seconds()/r.reading.wall.Seconds())
 		}
 	}
 	put("\n## Text beside wc -l\n\n`wc -l` counts the lines of a file that the system holds in memory, and does nothing else: the least that reading it can take. Wall time on the larger input, in turn.\n\n")
