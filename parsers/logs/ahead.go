@@ -30,6 +30,7 @@ type chunk struct {
 	buf    []byte
 	lines  []line
 	values []valueSpan
+	quiet  int // index in lines of the first of a run of lines that tell nothing, -1 = the last line tells something
 	err    error
 }
 
@@ -41,6 +42,7 @@ type line struct {
 	seen   glance
 	shape  *shape // of a line of pairs that the parser has to read, nil = not known
 	values int    // where in chunk.values those of the shape end
+	run    int    // so many lines that tell nothing follow this one, which does not either
 	long   bool   // it was longer than the limit and skipped
 }
 
@@ -137,7 +139,26 @@ func (a *ahead) run() {
 func (c *chunk) add(b []byte, l line) {
 	c.buf = append(c.buf, b...)
 	l.end = len(c.buf)
+	switch {
+	case l.seen != dull && l.seen != mute && l.seen != muteMCP:
+		c.quiet = -1
+	case c.quiet >= 0 && (l.seen != muteMCP || c.lines[c.quiet].seen == muteMCP):
+		c.lines[c.quiet].run++
+	default:
+		c.quiet = len(c.lines)
+	}
 	c.lines = append(c.lines, l)
+}
+
+// skip passes over the run of lines that tell nothing behind the one that next returned
+// last, and returns how many they are.
+func (a *ahead) skip() (n int64) {
+	if n = int64(a.line.run); n > 0 {
+		a.i += int(n)
+		a.n += n
+		a.line = a.cur.lines[a.i-1]
+	}
+	return n
 }
 
 // pass hands a chunk over and takes an empty one, nil where there is no need for more.
@@ -153,7 +174,7 @@ func (a *ahead) pass(c *chunk) *chunk {
 func (a *ahead) take() *chunk {
 	select {
 	case c := <-a.empty:
-		c.lines, c.values, c.err = c.lines[:0], c.values[:0], nil
+		c.lines, c.values, c.quiet, c.err = c.lines[:0], c.values[:0], -1, nil
 		if c.buf = c.buf[:0]; cap(c.buf) > 4*chunkBytes {
 			c.buf = nil // give the room of a huge line back
 		}

@@ -102,7 +102,10 @@ func (r *reader) line() error {
 		stats.Repeated++
 		return nil
 	case r.parser.pass(b, l, r.lines.values):
-		stats.Ignored++
+		n := r.lines.skip()
+		stats.Records += n
+		stats.Ignored += 1 + n
+		stats.Bytes, r.parser.row = r.lines.line.read, r.lines.n
 		return nil
 	}
 	r.parser.feed(b, at)

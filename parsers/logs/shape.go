@@ -1,9 +1,6 @@
 package logs
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // A program writes the same keys around other values again and again. What a line of
 // pairs tells by its keys and its message alone is remembered by its shape: the text
@@ -62,19 +59,26 @@ const (
 	shapeLoan  = 256 * shapeCosts
 )
 
-// inBare and inQuotes are the bytes of the values of a line that has a shape. They are read only.
-var inBare, inQuotes = func() (is, in [256]bool) {
-	for c := byte('!'); c <= '~'; c++ {
-		is[c] = !strings.ContainsRune("\"'\\[]{}", rune(c))
+// inQuotes are the bytes that a value between quotes may hold. It is read only.
+var inQuotes = func() (is [256]bool) {
+	for c := byte(' '); c <= '~'; c++ {
+		is[c] = c != '"' && c != '\\' && c != ']' && c != '}'
 	}
-	in = is
-	in[' '], in['\''] = true, true
-	return is, in
+	return is
 }()
 
-// value returns where the value at b[i] begins and ends, and what is behind it; -1 = it
+// mayHaveShape reports whether nothing stands in a line by which its pairs would not end
+// at blanks, or by which it could be another kind of line.
+func mayHaveShape(b []byte) bool {
+	if last := b[len(b)-1]; last == ']' || last == '}' {
+		return false
+	}
+	return bytes.IndexByte(b, '[') < 0 && bytes.IndexByte(b, '{') < 0 && bytes.IndexByte(b, '\t') < 0 && bytes.IndexByte(b, 0x1b) < 0
+}
+
+// shapedValue returns where the value at b[i] begins and ends, and what is behind it; -1 = it
 // is none of a shape.
-func (shapes) value(b []byte, i int) (from, to, end int) {
+func shapedValue(b []byte, i int) (from, to, end int) {
 	if i < len(b) && b[i] == '"' {
 		from, to = i+1, i+1
 		for to < len(b) && inQuotes[b[to]] {
@@ -85,7 +89,11 @@ func (shapes) value(b []byte, i int) (from, to, end int) {
 		}
 		end = to + 1
 	} else {
-		for from, to = i, i; to < len(b) && inBare[b[to]]; to++ {
+		if from, to = i, len(b); i < len(b) && b[i] == '\'' {
+			return -1, -1, -1
+		}
+		if n := bytes.IndexByte(b[i:], ' '); n >= 0 {
+			to = i + n
 		}
 		end = to
 	}
@@ -104,6 +112,9 @@ func plain(b []byte) bool {
 // s.values.
 func (s *shapes) of(b []byte, c *timeMemo) *shape {
 	s.values = s.values[:0]
+	if len(s.first) == 0 || !mayHaveShape(b) {
+		return nil
+	}
 	for all, i := s.first, 0; ; {
 		t := follows(all, b[i:])
 		if t == nil {
@@ -113,7 +124,7 @@ func (s *shapes) of(b []byte, c *timeMemo) *shape {
 		if i += len(t.text); t.last != nil {
 			return s.found(t.last, valueSpan{text: int32(at)})
 		}
-		from, to, end := s.value(b, i)
+		from, to, end := shapedValue(b, i)
 		if end < 0 || at == 0 && !plainTime(b[from:to], c) {
 			return nil
 		}
@@ -161,6 +172,9 @@ func plainTime(b []byte, c *timeMemo) bool {
 // split takes a line of pairs apart that may have a shape.
 func (s *shapes) split(b []byte) bool {
 	s.cells = s.cells[:0]
+	if !mayHaveShape(b) {
+		return false
+	}
 	for i := 0; i < len(b); {
 		if i > 0 {
 			i++ // the blank
@@ -173,7 +187,7 @@ func (s *shapes) split(b []byte) bool {
 			return false
 		}
 		sign := i
-		if _, _, i = s.value(b, i+1); i < 0 {
+		if _, _, i = shapedValue(b, i+1); i < 0 {
 			return false
 		}
 		s.cells = append(s.cells, cell{key, sign, i})
@@ -192,7 +206,7 @@ func (s *shapes) learn(b []byte, names []slot, fixed func(slot) bool, seen glanc
 	for k, c := range s.cells {
 		p := shapePair{slot: names[k], key: bytes.Clone(b[c.key:c.sign]), text: texts, size: -1}
 		if fixed(p.slot) {
-			at, to, _ := s.value(b, c.sign+1)
+			at, to, _ := shapedValue(b, c.sign+1)
 			p.at, p.size, p.form = at-from, to-at, formBare
 			if at > c.sign+1 {
 				p.form = formString
