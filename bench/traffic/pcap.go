@@ -69,8 +69,24 @@ func (p *pcapWriter) happen(h *happening) error {
 		if x.sse {
 			return p.data(h.at, x.c, 1, "0\r\n\r\n")
 		}
+		if x.verb == "DELETE" {
+			return p.leave(h.at, x.s)
+		}
 	}
 	return nil
+}
+
+// leave closes the connections of a client whose session has ended.
+func (p *pcapWriter) leave(at int64, s *session) (err error) {
+	for _, c := range s.conns {
+		if c.open {
+			c.open = false
+			p.packet(at+1000, c, 0, fin|ack, nil)
+			p.packet(at+2000, c, 1, fin|ack, nil)
+			err = p.packet(at+3000, c, 0, ack, nil)
+		}
+	}
+	return err
 }
 
 func lines(fields [][2]string) string {
