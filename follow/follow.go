@@ -325,6 +325,9 @@ func (f *Follower) room() error {
 			quiet = s
 		}
 	}
+	if quiet == nil && f.letGo() {
+		return nil
+	}
 	if quiet == nil {
 		f.open--
 		return fmt.Errorf("%d files are being read at once; it waits for its turn", f.opt.MaxOpen)
@@ -332,6 +335,30 @@ func (f *Follower) room() error {
 	quiet.putDown()
 	f.open--
 	return nil
+}
+
+// letGo closes a file that is no longer under its path and was read to its end, the one
+// that was quiet longest: where there is room it is watched a while for a writer that
+// still has it open, but others wait here.
+func (f *Follower) letGo() bool {
+	var gone *Source
+	for _, s := range f.sources {
+		over := len(s.chain) == 1 && s.stream == nil && !s.gone.IsZero() && s.chain[0].gap == nil && s.chain[0].start == s.chain[0].size &&
+			f.now.Sub(s.came) >= f.opt.Idle
+		if over && (gone == nil || s.came.Before(gone.came)) {
+			gone = s
+		}
+	}
+	if gone == nil {
+		return false
+	}
+	gone.next(nil)
+	if gone.late != nil {
+		gone.late.close()
+		gone.late = nil
+	}
+	f.open--
+	return true
 }
 
 // quietNow reports a source whose only file is read to its end.

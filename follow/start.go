@@ -24,7 +24,7 @@ func ParseFrom(text string) (From, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d <= 0 {
-		return From{}, fmt.Errorf("use now, start, or a duration back such as 15m")
+		return From{}, fmt.Errorf("use now, start, or a duration back such as 90s, 15m or 24h")
 	}
 	return From{Back: d}, nil
 }

@@ -25,7 +25,7 @@ const streamBlock = 64 << 10
 
 // openStream begins to read a stream; open may take until a writer comes.
 func (f *Follower) startStream(name string, open func() (io.Reader, error)) *stream {
-	t := &stream{g: file{name: name}, full: make(chan []byte), empty: make(chan []byte, 2), quit: make(chan struct{}), opened: make(chan struct{})}
+	t := &stream{g: file{name: name}, full: make(chan []byte, 2), empty: make(chan []byte, 2), quit: make(chan struct{}), opened: make(chan struct{})}
 	t.empty <- make([]byte, streamBlock)
 	t.empty <- make([]byte, streamBlock)
 	f.streams = append(f.streams, t)
@@ -39,6 +39,13 @@ func (f *Follower) openStream(path string) *stream {
 }
 
 func (t *stream) run(open func() (io.Reader, error), arrived chan<- struct{}) {
+	wake := func() {
+		select {
+		case arrived <- struct{}{}:
+		default:
+		}
+	}
+	defer wake() // to see that it is over
 	defer close(t.full)
 	in, err := open()
 	if err != nil {
@@ -55,10 +62,6 @@ func (t *stream) run(open func() (io.Reader, error), arrived chan<- struct{}) {
 			return
 		}
 		n, err := in.Read(buf)
-		select {
-		case arrived <- struct{}{}:
-		default:
-		}
 		if n == 0 {
 			t.empty <- buf
 		} else {
@@ -67,6 +70,7 @@ func (t *stream) run(open func() (io.Reader, error), arrived chan<- struct{}) {
 			case <-t.quit:
 				return
 			}
+			wake() // once it is there to be taken
 		}
 		if err != nil {
 			t.err = err

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/envelope"
@@ -71,9 +72,11 @@ func (l *Live) recognise(s *Fed, line []byte) error {
 	}
 	first := s.Looks == openLook
 	s.Looks--
-	if first && (envelope.IsExport(line) || source.IsReport(line)) {
-		s.Unread = true
-		s.Input.Stats.Note("not followed: " + map[bool]string{true: "a report of isodetect", false: "the export format of the journal; read it with journalctl --follow -o json"}[source.IsReport(line)])
+	if first {
+		if why := l.unfollowed(s, line); why != "" {
+			s.Unread = true
+			s.Input.Stats.Note(notFollowed + why)
+		}
 	}
 	if s.Unread {
 		return nil
@@ -83,6 +86,49 @@ func (l *Live) recognise(s *Fed, line []byte) error {
 		return err
 	}
 	return l.become(s, f)
+}
+
+// notFollowed is how the note of a file begins whose lines are not read.
+const notFollowed = "not followed: "
+
+// NotFollowed returns why the lines of a source are not read, "" if they are.
+func (s *Fed) NotFollowed() string {
+	if !s.Unread {
+		return ""
+	}
+	for i := len(s.Input.Stats.Notes) - 1; i >= 0; i-- {
+		if why, found := strings.CutPrefix(s.Input.Stats.Notes[i], notFollowed); found {
+			return why
+		}
+	}
+	return "it is of another kind"
+}
+
+// unfollowed says why a file that begins with a line is not followed, "" = it is.
+func (l *Live) unfollowed(s *Fed, line []byte) string {
+	switch {
+	case source.IsReport(line):
+		return "a report of isodetect"
+	case envelope.IsExport(line):
+		return "the export format of the journal; read it with journalctl --follow -o json"
+	case bytes.HasPrefix(line, []byte("\xff\xfe")), bytes.HasPrefix(line, []byte("\xfe\xff")):
+		return "text in UTF-16; use scan"
+	case bytes.HasPrefix(line, []byte("\x1f\x8b")), bytes.HasPrefix(line, []byte("\x28\xb5\x2f\xfd")), bytes.HasPrefix(line, []byte("PK\x03\x04")):
+		return "it is compressed; use scan"
+	}
+	if s.Feeder != nil || l.opt.Format != "" {
+		return ""
+	}
+	formats := l.opt.Formats
+	if formats == nil {
+		formats = Formats
+	}
+	for i := range formats {
+		if f := &formats[i]; f.Follow == nil && f.Sniff(line, false) >= sure {
+			return "inputs of the format " + f.Name + " are read when they are complete; use scan"
+		}
+	}
+	return ""
 }
 
 // formatOf returns the format of a line where it is another one than that of the source, else nil.

@@ -50,6 +50,37 @@ func (t *Tail) gauge(busy bool) {
 	g.ready.Store(true)
 }
 
+// enough is how many lines of a source show that isodetect does not understand it.
+const enough = 1000
+
+// remark says once of a source that its lines are not read, or that none of many tells of
+// MCP: a watch that can find nothing must not look like one that finds nothing.
+func (t *Tail) remark(end bool) {
+	if t.opt.Log == nil {
+		return
+	}
+	for _, s := range t.graph.Live.Sources {
+		st := &s.Input.Stats
+		if t.remarked[s.Index] || st.Used > 0 {
+			continue
+		}
+		text := ""
+		switch why := s.NotFollowed(); {
+		case why != "":
+			text = "it is not followed: " + why
+		case st.Records >= enough, end && st.Records > 0:
+			text = fmt.Sprintf("%d lines were read, and none of them tells of MCP; isodetect inspect says what is understood of a file", st.Records)
+		default:
+			continue
+		}
+		if t.remarked == nil {
+			t.remarked = map[int32]bool{}
+		}
+		t.remarked[s.Index] = true
+		t.opt.Log(s.Input.Path + ": " + text)
+	}
+}
+
 // Summary tells what a watch has read, for its end.
 func (t *Tail) Summary() string {
 	all := t.graph.Live.Totals()

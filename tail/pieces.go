@@ -20,7 +20,7 @@ import (
 // as a whole, and in one transaction, it would take as much room as all the sessions. It
 // lies in a bucket of its own, and counts once the name of that is in the store's state.
 type pieces struct {
-	db     *bolt.DB
+	store  *Store
 	bucket []byte
 	n      uint32
 	room   []byte
@@ -64,7 +64,7 @@ func (p *pieces) Write(b []byte) (int, error) {
 // put writes the piece that is gathered. It need not last yet: the transaction that
 // names the bucket syncs them all.
 func (p *pieces) put() error {
-	err := p.db.Update(func(tx *bolt.Tx) error {
+	err := p.store.update(func(tx *bolt.Tx) error {
 		b, err := tx.CreateBucketIfNotExists(p.bucket)
 		if err != nil {
 			return err
@@ -82,7 +82,7 @@ const graphs = "graph "
 
 // generation is the number of the snapshot that counts, 0 = none does.
 func (s *Store) generation() (n uint64, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		name := tx.Bucket(bucketState).Get(keyGraph)
 		if name == nil {
 			return nil
@@ -94,7 +94,7 @@ func (s *Store) generation() (n uint64, err error) {
 }
 
 func (s *Store) drop(bucket []byte) error {
-	return s.db.Update(func(tx *bolt.Tx) error { return dropGraph(tx, bucket) })
+	return s.update(func(tx *bolt.Tx) error { return dropGraph(tx, bucket) })
 }
 
 func dropGraph(tx *bolt.Tx, bucket []byte) error {

@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"strings"
 	"time"
 
@@ -39,15 +41,38 @@ var ErrOther = errors.New("it belongs to other inputs or settings")
 // OpenStore opens or makes a store. owner names the inputs and settings that it
 // belongs to; with anew what it holds is dropped. The error says what to do.
 func OpenStore(path, owner string, anew bool) (*Store, error) {
-	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second})
+	s := &Store{}
+	err := guard(func() error { return s.open(path, owner, anew) })
 	if errors.Is(err, berrors.ErrTimeout) {
 		return nil, fmt.Errorf("cannot use the checkpoint %s: another isodetect has it open", path)
 	}
-	if err != nil {
-		return nil, fmt.Errorf("cannot use the checkpoint %s: %w", path, err)
+	if err == nil {
+		return s, nil
 	}
-	s := &Store{db: db}
-	err = db.Update(func(tx *bolt.Tx) error {
+	switch kind := kindOf(path); {
+	case kind == notOurs:
+		return nil, fmt.Errorf("cannot use the checkpoint %s: it is something else; name a file that is not there yet", path)
+	case kind == ours && anew && !errors.Is(err, fs.ErrPermission):
+		// What it holds is to be dropped, and it cannot be read.
+		if err = os.Remove(path); err == nil {
+			s = &Store{}
+			err = guard(func() error { return s.open(path, owner, true) })
+		}
+		if err == nil {
+			return s, nil
+		}
+	}
+	return nil, fmt.Errorf("cannot use the checkpoint %s: %w; --fresh starts anew", path, err)
+}
+
+func (s *Store) open(path, owner string, anew bool) (err error) {
+	if s.db, err = bolt.Open(path, 0o600, &bolt.Options{Timeout: time.Second}); err != nil {
+		if of := (*fs.PathError)(nil); !errors.As(err, &of) && !errors.Is(err, berrors.ErrTimeout) {
+			err = fmt.Errorf("%w: %w", errDamaged, err)
+		}
+		return err
+	}
+	err = s.update(func(tx *bolt.Tx) error {
 		if anew {
 			if err := dropGraphs(tx); err != nil {
 				return err
@@ -73,10 +98,9 @@ func OpenStore(path, owner string, anew bool) (*Store, error) {
 		return b.Put(keyOwner, []byte(owner))
 	})
 	if err != nil {
-		db.Close()
-		return nil, fmt.Errorf("cannot use the checkpoint %s: %w; --fresh starts anew", path, err)
+		s.db.Close()
 	}
-	return s, nil
+	return err
 }
 
 // Close closes the file.
@@ -85,7 +109,7 @@ func (s *Store) Close() error { return s.db.Close() }
 // Load reads the last checkpoint into positions, graph and told, and reports whether
 // there is one.
 func (s *Store) Load(positions any, graph any, known snapshot.Known, told any) (found bool, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketState)
 		data := b.Get(keyPositions)
 		if data == nil {
@@ -121,10 +145,10 @@ func (s *Store) Save(positions any, graph any, known snapshot.Known, told any) e
 	if err := s.drop(next); err != nil { // of a save that was broken off
 		return err
 	}
-	if err := (&pieces{db: s.db, bucket: next}).pack(graph, known); err != nil {
+	if err := (&pieces{store: s, bucket: next}).pack(graph, known); err != nil {
 		return err
 	}
-	return s.db.Update(func(tx *bolt.Tx) error {
+	return s.update(func(tx *bolt.Tx) error {
 		b := tx.Bucket(bucketState)
 		for _, kv := range [][2][]byte{{keyPositions, at}, {keyTold, names}, {keyGraph, next}} {
 			if err := b.Put(kv[0], kv[1]); err != nil {
@@ -143,7 +167,7 @@ func (s *Store) Tell(told any, messages [][]byte) error {
 	if err != nil {
 		return err
 	}
-	return s.db.Update(func(tx *bolt.Tx) error {
+	return s.update(func(tx *bolt.Tx) error {
 		if err := tx.Bucket(bucketState).Put(keyTold, names); err != nil {
 			return err
 		}
@@ -163,7 +187,7 @@ func (s *Store) Tell(told any, messages [][]byte) error {
 
 // Oldest returns the first message that is not delivered, nil if there is none.
 func (s *Store) Oldest() (key uint64, message []byte, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		k, v := tx.Bucket(bucketOutbox).Cursor().First()
 		if k != nil {
 			key, message = binary.BigEndian.Uint64(k), bytes.Clone(v)
@@ -175,7 +199,7 @@ func (s *Store) Oldest() (key uint64, message []byte, err error) {
 
 // Delivered drops a message.
 func (s *Store) Delivered(key uint64) error {
-	return s.db.Update(func(tx *bolt.Tx) error {
+	return s.update(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketOutbox).Delete(binary.BigEndian.AppendUint64(nil, key))
 	})
 }
@@ -188,7 +212,7 @@ type Refused struct {
 
 // Refuse takes a message out of the outbox and keeps it aside.
 func (s *Store) Refuse(key uint64, why string) error {
-	return s.db.Update(func(tx *bolt.Tx) error {
+	return s.update(func(tx *bolt.Tx) error {
 		k := binary.BigEndian.AppendUint64(nil, key)
 		outbox := tx.Bucket(bucketOutbox)
 		kept := append([]byte(strings.ReplaceAll(why, "\n", " ")+"\n"), outbox.Get(k)...)
@@ -201,7 +225,7 @@ func (s *Store) Refuse(key uint64, why string) error {
 
 // Refused lists what is kept aside, the oldest first.
 func (s *Store) Refused() (list []Refused, err error) {
-	err = s.db.View(func(tx *bolt.Tx) error {
+	err = s.view(func(tx *bolt.Tx) error {
 		return tx.Bucket(bucketRefused).ForEach(func(_, v []byte) error {
 			why, message, _ := bytes.Cut(v, []byte("\n"))
 			key, _, _ := bytes.Cut(message, []byte("\n"))
@@ -214,7 +238,7 @@ func (s *Store) Refused() (list []Refused, err error) {
 
 // Retry puts what is kept aside back into the outbox, where it stood.
 func (s *Store) Retry() error {
-	return s.db.Update(func(tx *bolt.Tx) error {
+	return s.update(func(tx *bolt.Tx) error {
 		outbox := tx.Bucket(bucketOutbox)
 		err := tx.Bucket(bucketRefused).ForEach(func(k, v []byte) error {
 			_, message, _ := bytes.Cut(v, []byte("\n"))

@@ -123,7 +123,7 @@ func (s *Syslog) last(m []byte) {
 			case m = <-s.queue:
 			default:
 				if lost > 0 && s.Failed != nil {
-					s.Failed(fmt.Errorf("%d findings did not go to syslog", lost))
+					s.Failed(fmt.Errorf("%d of the findings did not go to syslog", lost))
 				}
 				return
 			}

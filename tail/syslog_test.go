@@ -196,7 +196,7 @@ func TestSyslogNobodyThere(t *testing.T) {
 		t.Error(got)
 	}
 	end()
-	if got := <-told; got != "1000 findings did not go to syslog" {
+	if got := <-told; got != "1000 of the findings did not go to syslog" {
 		t.Error(got)
 	}
 	if got := s.Dropped(); got != waitingMost+5 || len(told) > 0 {

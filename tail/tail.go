@@ -59,10 +59,11 @@ type Tail struct {
 	graph    graph
 	emitter  *Emitter
 	saved    time.Time
-	took     time.Duration // to write the last checkpoint
-	bounded  time.Time     // when memory was looked at
-	heard    time.Time     // when the last line came
-	dirty    bool          // something came since the last checkpoint
+	took     time.Duration  // to write the last checkpoint
+	bounded  time.Time      // when memory was looked at
+	heard    time.Time      // when the last line came
+	remarked map[int32]bool // sources of which it was said that they tell nothing
+	dirty    bool           // something came since the last checkpoint
 	counts   counts
 	wake     chan struct{} // to the webhook
 	hangUp   func()        // ends the sending to syslog
@@ -215,6 +216,7 @@ func (t *Tail) End() error {
 		return err
 	}
 	t.graph.Engine.End()
+	t.remark(true)
 	return t.stopped(t.look())
 }
 
@@ -245,6 +247,7 @@ func (t *Tail) Expect(s *follow.Source) { t.graph.Live.Expect(s.Index, s.Path) }
 func (t *Tail) Ended(s *follow.Source) {
 	t.dirty = true
 	t.graph.Live.Gone(s.Index)
+	delete(t.remarked, s.Index)
 }
 
 // Line takes a line of a source.

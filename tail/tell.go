@@ -31,6 +31,7 @@ func (t *Tail) look() error {
 	if now := t.opt.Clock.Now(); now.Sub(t.bounded) >= time.Second {
 		t.bounded = now
 		boundMemory(t.opt.Memory)
+		t.remark(false)
 	}
 	if t.dirty && t.opt.Clock.Now().Sub(t.saved) >= max(Every, rareness*t.took) {
 		return t.checkpoint()

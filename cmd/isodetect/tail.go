@@ -81,11 +81,27 @@ on. SIGHUP opens the files of --format, and the connection of --syslog, anew.`,
 	fs.StringVar(&f.syslog, "syslog", "", "send each finding to syslog at `ADDR`: /dev/log, udp://HOST:PORT or tcp://HOST:PORT (RFC 5424)")
 	fs.StringVar(&f.listen, "listen", "", "serve /metrics, /healthz and /readyz at `ADDR`, such as 127.0.0.1:9464 or :9464")
 	f.in.register(fs)
+	for _, name := range scanOnly {
+		fs.Lookup(name).Hidden = true
+	}
 	completeValues(cmd)
 	return cmd
 }
 
+// scanOnly are flags for inputs that are read as a whole.
+var scanOnly = []string{"join", "tls-keylog", "no-progress"}
+
 func (f *tailFlags) options(c *cobra.Command, args []string) (tail.Options, error) {
+	for _, name := range scanOnly {
+		if c.Flags().Changed(name) {
+			return tail.Options{}, fmt.Errorf("cannot use --%s: it is for scan, which reads inputs when they are complete", name)
+		}
+	}
+	for _, name := range []string{"webhook-secret", "webhook-per-minute", "webhook-retry"} {
+		if c.Flags().Changed(name) && f.webhook == "" {
+			return tail.Options{}, fmt.Errorf("cannot use --%s without --webhook", name)
+		}
+	}
 	o, err := f.in.options(args, c.InOrStdin())
 	if err != nil {
 		return tail.Options{}, err
@@ -158,9 +174,6 @@ func (f *tailFlags) outputs(stdout io.Writer, inputs []string) (outs []*tail.Out
 }
 
 func (f *tailFlags) hook(log func(string)) (*tail.Webhook, error) {
-	if f.webhook == "" && f.retry {
-		return nil, errors.New("cannot use --webhook-retry without --webhook")
-	}
 	if f.webhook == "" {
 		return nil, nil
 	}
