@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -791,6 +792,56 @@ func TestManyFiles(t *testing.T) {
 	s.want("03.log 2@4:two", "30.log 2@4:two", "03.log turned", "03.log 1@0:three")
 	if s.f.open > 7 {
 		t.Errorf("%d files are open", s.f.open)
+	}
+}
+
+// Files that are gone and were read do not keep others waiting.
+func TestManyFilesThatAreGone(t *testing.T) {
+	s := newStage(t, Options{From: From{Start: true}, MaxOpen: 5}, "*.log")
+	for i := range 5 {
+		s.add(fmt.Sprintf("%d.log", i), "one\n")
+	}
+	s.look(0)
+	for i := range 5 {
+		s.remove(fmt.Sprintf("%d.log", i))
+	}
+	s.look(3 * time.Second)
+	s.h.log = nil
+	s.add("z.log", "two\n")
+	s.look(3 * time.Second)
+	if !slices.Contains(s.h.log, "z.log 1@0:two") {
+		t.Errorf("z.log is not read: %v", s.h.log)
+	}
+}
+
+// partReader gives one line in so many parts, once it is let go.
+type partReader struct {
+	parts int
+	begin chan struct{}
+}
+
+func (r *partReader) Read(b []byte) (int, error) {
+	<-r.begin
+	if r.parts--; r.parts < 0 {
+		return 0, io.EOF
+	}
+	return copy(b, "xxxxxxxx"), nil
+}
+
+// What a writer has put into standard input is read in one look, also where it comes in
+// small parts: looks are some time apart.
+func TestFullStandardInput(t *testing.T) {
+	in := &partReader{streamBlocks, make(chan struct{})}
+	s := newStage(t, Options{Stdin: in}, "-")
+	s.look(0)
+	stream := s.f.streams[0]
+	close(in.begin)
+	for len(stream.full) < streamBlocks {
+		runtime.Gosched()
+	}
+	s.look(0)
+	if n := len(stream.full); n > 0 {
+		t.Errorf("%d parts are left", n)
 	}
 }
 

@@ -9,7 +9,8 @@ import (
 )
 
 // stream is standard input or a named pipe: it has no end that could be looked at, so a
-// goroutine waits for its bytes. It holds at most two blocks.
+// goroutine waits for its bytes. It holds at most streamBlocks blocks, so that a pipe, which
+// gives one at a time, is not read more slowly than looks come.
 type stream struct {
 	g      file // counts lines and holds the beginning of one
 	full   chan []byte
@@ -21,13 +22,17 @@ type stream struct {
 	in     io.Reader // valid once opened is closed
 }
 
-const streamBlock = 64 << 10
+const (
+	streamBlock  = 64 << 10
+	streamBlocks = 32
+)
 
 // openStream begins to read a stream; open may take until a writer comes.
 func (f *Follower) startStream(name string, open func() (io.Reader, error)) *stream {
-	t := &stream{g: file{name: name}, full: make(chan []byte, 2), empty: make(chan []byte, 2), quit: make(chan struct{}), opened: make(chan struct{})}
-	t.empty <- make([]byte, streamBlock)
-	t.empty <- make([]byte, streamBlock)
+	t := &stream{g: file{name: name}, full: make(chan []byte, streamBlocks), empty: make(chan []byte, streamBlocks), quit: make(chan struct{}), opened: make(chan struct{})}
+	for range streamBlocks {
+		t.empty <- nil // made when it is needed
+	}
 	f.streams = append(f.streams, t)
 	go t.run(open, f.arrived)
 	return t
@@ -60,6 +65,9 @@ func (t *stream) run(open func() (io.Reader, error), arrived chan<- struct{}) {
 		case buf = <-t.empty:
 		case <-t.quit:
 			return
+		}
+		if buf == nil {
+			buf = make([]byte, streamBlock)
 		}
 		n, err := in.Read(buf)
 		if n == 0 {
