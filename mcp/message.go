@@ -226,6 +226,9 @@ func UnescapeBytes(raw, buf []byte) (text, _ []byte) {
 
 // Number reads a JSON number; ok is false for anything else.
 func Number(raw []byte) (float64, bool) {
+	if len(raw) == 0 { // mostly, and an error costs more than a number
+		return 0, false
+	}
 	f, err := strconv.ParseFloat(string(raw), 64)
 	return f, err == nil
 }

@@ -131,8 +131,10 @@ func (p *parser) outcome(e *event.Event) {
 			e.RPC.ErrorText = mcp.Cut(string(mustCut(t, 2048)), 1024)
 		}
 	}
-	if c, ok := mcp.Number(r.text(r.get(slotErrorCode))); ok && c != 0 && c > -1e9 && c < 1e9 && r.has(slotErrorCode) {
-		e.Outcome, e.RPC.Code = event.OutcomeError, int(c)
+	if r.has(slotErrorCode) {
+		if c, ok := mcp.Number(r.text(r.get(slotErrorCode))); ok && c != 0 && c > -1e9 && c < 1e9 {
+			e.Outcome, e.RPC.Code = event.OutcomeError, int(c)
+		}
 	}
 	switch string(r.text(r.get(slotOutcome))) {
 	case "ok", "success", "succeeded":

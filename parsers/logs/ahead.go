@@ -47,9 +47,9 @@ type line struct {
 }
 
 const (
-	chunkBytes = 128 << 10
-	chunkLines = 2048
-	chunks     = 3 // one that is filled, one that is parsed, one between them
+	chunkBytes = 256 << 10
+	chunkLines = 4096
+	chunks     = 4 // one that is filled, one that is parsed, one between them
 )
 
 func newAhead(in io.Reader, skim *skimmer) *ahead {

@@ -290,11 +290,15 @@ type domainCache struct {
 	raw    [4][]byte
 	domain event.Domain
 	set    bool
+	empty  bool // nothing names the process
 }
 
 // of names the process that wrote a record: its instance, else its pod, else host
 // and process id. Without any it is the input, which the registry fills in.
 func (c *domainCache) of(r *record) event.Domain {
+	if c.empty && !r.has(slotInstance) && !r.has(slotPod) && !r.has(slotHost) && !r.has(slotPID) {
+		return c.domain
+	}
 	now := [4][]byte{r.text(r.get(slotInstance)), r.text(r.get(slotPod)), r.text(r.get(slotHost)), r.text(r.get(slotPID))}
 	if c.set && bytes.Equal(now[0], c.raw[0]) && bytes.Equal(now[1], c.raw[1]) && bytes.Equal(now[2], c.raw[2]) && bytes.Equal(now[3], c.raw[3]) {
 		return c.domain
@@ -320,5 +324,6 @@ func (c *domainCache) of(r *record) event.Domain {
 		d.Epoch = ""
 	}
 	c.domain, c.set = d, true
+	c.empty = len(now[0])+len(now[1])+len(now[2])+len(now[3]) == 0
 	return d
 }
