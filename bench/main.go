@@ -9,8 +9,8 @@
 //	go run ./bench crowd storm --bin bin/isodetect   # and with a million that come within an hour
 //
 // `run` reads an input and one ten times as large per format, three times each, and
-// lets jq or tshark pull the same fields out of the smaller one, or wc count the lines of
-// the larger one, in between, so that both
+// lets jq pull the same fields out of the smaller one, tshark out of the larger one, or
+// wc count its lines, in between, so that both
 // meet the same machine. Figures are medians; speed is by CPU time, which a busy
 // machine disturbs least.
 package main

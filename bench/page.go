@@ -26,20 +26,20 @@ func markdown(rows []row, allocs, command string) string {
 		}
 	}
 	put("\n## The same fields by other tools\n\n")
-	put("isodetect does its whole work (reading, correlation, judgement, report); the other tool only pulls the fields out. Both ran on the smaller input, in turn.\n\n")
-	put("| input | other tool | it pulls out | its CPU | its peak memory | isodetect's CPU | factor | factor by wall time |\n|---|---|---|---:|---:|---:|---:|---:|\n")
+	put("isodetect does its whole work (reading, correlation, judgement, report); the other tool only pulls the fields out. Both ran on the same input, in turn.\n\n")
+	put("| input | size | other tool | it pulls out | its CPU | its peak memory | isodetect's CPU | factor | factor by wall time |\n|---|---:|---|---|---:|---:|---:|---:|---:|\n")
 	for _, r := range rows {
 		if r.rival.does == "" {
 			continue
 		}
 		if r.other.bytes == 0 {
-			put("| %s | %s: not installed, not measured | | | | %s | | |\n", r.format, r.rival.name, seconds(r.small.cpu))
+			put("| %s | %.0f MB | %s: not installed, not measured | | | | %s | | |\n", r.format, float64(r.own.bytes)/1e6, r.rival.name, seconds(r.own.cpu))
 			continue
 		}
-		put("| %s | %s | %s | %s | %.0f MB | %s | %.1f | %.1f |\n", r.format, version(r.rival.name), r.rival.does, seconds(r.other.cpu), float64(r.other.rss)/1e6,
-			seconds(r.small.cpu), r.other.cpu.Seconds()/r.small.cpu.Seconds(), r.other.wall.Seconds()/r.small.wall.Seconds())
+		put("| %s | %.0f MB | %s | %s | %s | %.0f MB | %s | %.1f | %.1f |\n", r.format, float64(r.own.bytes)/1e6, version(r.rival.name), r.rival.does, seconds(r.other.cpu), float64(r.other.rss)/1e6,
+			seconds(r.own.cpu), r.other.cpu.Seconds()/r.own.cpu.Seconds(), r.other.wall.Seconds()/r.own.wall.Seconds())
 		if r.reading.cpu > 0 {
-			put("| %s, read into events and no further | the same | the same | %s | %.0f MB | %s | %.1f | %.1f |\n", r.format, seconds(r.other.cpu), float64(r.other.rss)/1e6,
+			put("| %s, read into events and no further | the same | the same | the same | %s | %.0f MB | %s | %.1f | %.1f |\n", r.format, seconds(r.other.cpu), float64(r.other.rss)/1e6,
 				seconds(r.reading.cpu), r.other.cpu.Seconds()/r.reading.cpu.Seconds(), r.other.wall.Seconds()/r.reading.wall.Seconds())
 		}
 	}
@@ -47,7 +47,7 @@ func markdown(rows []row, allocs, command string) string {
 	put("| input | size | wc -l | isodetect | factor |\n|---|---:|---:|---:|---:|\n")
 	for _, r := range rows {
 		if r.rival.does == "" && r.other.bytes > 0 {
-			put("| %s | %.0f MB | %.3f s | %.2f s | %.0f |\n", r.format, float64(r.large.bytes)/1e6, r.other.wall.Seconds(), r.large.wall.Seconds(), r.large.wall.Seconds()/r.other.wall.Seconds())
+			put("| %s | %.0f MB | %.3f s | %.2f s | %.0f |\n", r.format, float64(r.large.bytes)/1e6, r.other.wall.Seconds(), r.own.wall.Seconds(), r.own.wall.Seconds()/r.other.wall.Seconds())
 		}
 	}
 	put("\n## Allocations\n\n`go test -bench . -benchmem ./bench`, one operation is one whole run over a fixed input in memory; `allocs/event` is what counts.\n\n```\n%s\n```\n", allocs)

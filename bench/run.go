@@ -39,7 +39,8 @@ type row struct {
 	small, large figure
 	rival        rival
 	other        figure // zero: the tool is not installed
-	reading      figure // of the smaller input, without what is made of it; captures only
+	own          figure // small or large: the input that the other tool read
+	reading      figure // of that input, without what is made of it; captures only
 }
 
 func measureAll(args []string) error {
@@ -100,8 +101,8 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 	}
 	_, missing := exec.LookPath(r.rival.name)
 	beside := small
-	if r.rival.does == "" {
-		beside = large // it is so quick that the smaller one would measure its start
+	if r.rival.does == "" || f.Name == "pcap" {
+		beside = large // wc is so quick that the smaller one would measure its start; so is reading a capture
 	}
 	var a, b, c, alone []run1
 	for range runs {
@@ -120,7 +121,7 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 			if err != nil {
 				return r, fmt.Errorf("cannot find this program: %w", err)
 			}
-			p, err := process(false, self, "read", small)
+			p, err := process(false, self, "read", beside)
 			if err != nil {
 				return r, err
 			}
@@ -137,6 +138,9 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 	}
 	r.small, r.large = median(a), median(b)
 	r.small.bytes, r.large.bytes = sizeOf(small), sizeOf(large)
+	if r.own = r.small; beside == large {
+		r.own = r.large
+	}
 	if len(alone) > 0 {
 		r.reading = median(alone)
 	}
