@@ -19,7 +19,7 @@ func (d *Domain) occupy(p *Party) {
 		d.Busy = append(d.Busy, p)
 		p.Busy = int32(len(d.Busy))
 	}
-	if d.Overlap || d.placeless {
+	if d.Overlap || d.untimedNow {
 		return
 	}
 	for _, o := range d.Busy {

@@ -69,8 +69,8 @@ type Domain struct {
 	Modern        bool
 
 	Nameless   int  // client requests of unknown senders in flight
-	Placeless  bool // there were exchanges without times in an archive that keeps no order: nothing is known to overlap them
-	placeless  bool `snapshot:"-"` // the event being applied is of one
+	Untimed    bool // there were exchanges without times in an archive that keeps no order: nothing is known to overlap them
+	untimedNow bool `snapshot:"-"` // the event being applied is of one
 	Overlap    bool // two parties were live, or had requests in flight, at one moment
 	OverlapWhy string
 	Hole       [3]int64 // loss that may concern any party

@@ -60,7 +60,7 @@ func (d *Domain) setLive(p *Party, from event.Time) {
 		d.Lively = append(d.Lively, p)
 	}
 	d.LiveCount++
-	if d.LiveCount >= 2 && !d.Overlap && !d.placeless {
+	if d.LiveCount >= 2 && !d.Overlap && !d.untimedNow {
 		d.Overlap = true
 		d.OverlapWhy = fmt.Sprintf("%s became live while another session was", p.Alias)
 	}

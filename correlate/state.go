@@ -82,8 +82,8 @@ func (s *State) Apply(ev *event.Event) *Moment {
 	d.Views = d.Views || ev.View != d.View
 	d.Log = d.Log && ev.Exchange.N == 0
 	d.stamp(ev.Time)
-	d.placeless = ev.Loss&event.LossTime != 0 && ev.At.Unit == event.UnitEntry
-	d.Placeless = d.Placeless || d.placeless
+	d.untimedNow = ev.Loss&event.LossTime != 0 && ev.At.Unit == event.UnitEntry
+	d.Untimed = d.Untimed || d.untimedNow
 	s.Moment = Moment{Event: ev, Domain: d, Ended: s.Moment.Ended[:0]}
 	m := &s.Moment
 	switch ev.Kind {

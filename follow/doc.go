@@ -41,7 +41,7 @@
 //
 // A look reads at most [Options.Share] bytes of each source, so that none starves the
 // others. At most [Options.MaxOpen] files are open; quiet ones are closed and found
-// again. Calls of the handler are the back-pressure: nothing is read meanwhile. A
+// again, and those that are gone and were read are let go sooner. Calls of the handler are the back-pressure: nothing is read meanwhile. A
 // pattern leads to no file outside of the directory at its beginning, also not
 // through symbolic links, and not to compressed or rotated files as sources of their
 // own; a path without pattern may be a link. Reads never change access times on

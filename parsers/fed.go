@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/envelope"
@@ -29,7 +28,7 @@ type Fed struct {
 	Woke   bool          // its next event is the first after that
 	Blank  int64         // empty lines before the format was known
 	Looks  int           // so many lines are still held against other formats
-	Unread bool          // the file is of a kind that is not followed
+	Unread string        // why its lines are not read, "" = they are
 	Gone   bool          // nothing more comes
 }
 
@@ -65,7 +64,7 @@ func (l *Live) recognise(s *Fed, line []byte) error {
 		return nil
 	}
 	if len(bytes.TrimSpace(line)) == 0 {
-		if s.Feeder == nil && !s.Unread {
+		if s.Feeder == nil && s.Unread == "" {
 			s.Blank++
 		}
 		return nil
@@ -73,12 +72,11 @@ func (l *Live) recognise(s *Fed, line []byte) error {
 	first := s.Looks == openLook
 	s.Looks--
 	if first {
-		if why := l.unfollowed(s, line); why != "" {
-			s.Unread = true
-			s.Input.Stats.Note(notFollowed + why)
+		if s.Unread = l.unfollowed(s, line); s.Unread != "" {
+			s.Input.Stats.Note("not followed: " + s.Unread)
 		}
 	}
-	if s.Unread {
+	if s.Unread != "" {
 		return nil
 	}
 	f, err := l.formatOf(s, line)
@@ -86,22 +84,6 @@ func (l *Live) recognise(s *Fed, line []byte) error {
 		return err
 	}
 	return l.become(s, f)
-}
-
-// notFollowed is how the note of a file begins whose lines are not read.
-const notFollowed = "not followed: "
-
-// NotFollowed returns why the lines of a source are not read, "" if they are.
-func (s *Fed) NotFollowed() string {
-	if !s.Unread {
-		return ""
-	}
-	for i := len(s.Input.Stats.Notes) - 1; i >= 0; i-- {
-		if why, found := strings.CutPrefix(s.Input.Stats.Notes[i], notFollowed); found {
-			return why
-		}
-	}
-	return "it is of another kind"
 }
 
 // unfollowed says why a file that begins with a line is not followed, "" = it is.
@@ -119,10 +101,7 @@ func (l *Live) unfollowed(s *Fed, line []byte) string {
 	if s.Feeder != nil || l.opt.Format != "" {
 		return ""
 	}
-	formats := l.opt.Formats
-	if formats == nil {
-		formats = Formats
-	}
+	formats := l.formats()
 	for i := range formats {
 		if f := &formats[i]; f.Follow == nil && f.Sniff(line, false) >= sure {
 			return "inputs of the format " + f.Name + " are read when they are complete; use scan"
@@ -131,12 +110,17 @@ func (l *Live) unfollowed(s *Fed, line []byte) string {
 	return ""
 }
 
+// formats are those that a source may be of.
+func (l *Live) formats() []source.Format {
+	if l.opt.Formats == nil {
+		return Formats
+	}
+	return l.opt.Formats
+}
+
 // formatOf returns the format of a line where it is another one than that of the source, else nil.
 func (l *Live) formatOf(s *Fed, line []byte) (*source.Format, error) {
-	formats := l.opt.Formats
-	if formats == nil {
-		formats = Formats
-	}
+	formats := l.formats()
 	if l.opt.Format != "" {
 		if s.Feeder != nil {
 			return nil, nil

@@ -105,7 +105,7 @@ func (l *Live) Line(index int32, path string, line []byte, n, offset, modified i
 		return err
 	}
 	switch {
-	case s.Unread:
+	case s.Unread != "":
 		in.Stats.Records++
 		in.Stats.Ignored++
 	case s.Feeder != nil:
@@ -156,7 +156,7 @@ func (l *Live) Lost(index int32, bytes int64, why string) {
 // Turned says that the next line is the first of another file of the same source.
 func (l *Live) Turned(index int32) {
 	s := l.source(index)
-	s.Looks, s.Unread = openLook, false
+	s.Looks, s.Unread = openLook, ""
 	s.Turns++
 	if s.Feeder != nil {
 		s.Feeder.Turn(s.Input)

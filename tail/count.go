@@ -65,9 +65,9 @@ func (t *Tail) remark(end bool) {
 			continue
 		}
 		text := ""
-		switch why := s.NotFollowed(); {
-		case why != "":
-			text = "it is not followed: " + why
+		switch {
+		case s.Unread != "":
+			text = "it is not followed: " + s.Unread
 		case st.Records >= enough, end && st.Records > 0:
 			text = fmt.Sprintf("%d lines were read, and none of them tells of MCP; isodetect inspect says what is understood of a file", st.Records)
 		default:

@@ -75,8 +75,8 @@ func (p *pieces) put() error {
 	return err
 }
 
-// generation is the name of the bucket of one snapshot.
-func generation(n uint64) []byte { return fmt.Appendf(nil, "%s%016x", graphs, n) }
+// graphBucket is the name of the bucket of one snapshot.
+func graphBucket(n uint64) []byte { return fmt.Appendf(nil, "%s%016x", graphs, n) }
 
 const graphs = "graph "
 

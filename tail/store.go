@@ -62,6 +62,9 @@ func OpenStore(path, owner string, anew bool) (*Store, error) {
 			return s, nil
 		}
 	}
+	if of := (*fs.PathError)(nil); errors.As(err, &of) { // it cannot be opened or made, anew or not
+		return nil, fmt.Errorf("cannot use the checkpoint %s: %w", path, of.Err)
+	}
 	return nil, fmt.Errorf("cannot use the checkpoint %s: %w; --fresh starts anew", path, err)
 }
 
@@ -141,7 +144,7 @@ func (s *Store) Save(positions any, graph any, known snapshot.Known, told any) e
 	if err != nil {
 		return err
 	}
-	next := generation(now + 1)
+	next := graphBucket(now + 1)
 	if err := s.drop(next); err != nil { // of a save that was broken off
 		return err
 	}
@@ -155,7 +158,7 @@ func (s *Store) Save(positions any, graph any, known snapshot.Known, told any) e
 				return err
 			}
 		}
-		return dropGraph(tx, generation(now))
+		return dropGraph(tx, graphBucket(now))
 	})
 }
 

@@ -253,7 +253,7 @@ func overlap(c *correlate.Domain) Condition {
 	switch {
 	case c.Overlap:
 		return Condition{"overlap", Met, c.OverlapWhy}
-	case c.Placeless:
+	case c.Untimed:
 		return Condition{"overlap", Unknown, "the exchanges have no times of their own, so that none is known to overlap another one"}
 	}
 	return Condition{"overlap", Failed, "no two parties were live, or had requests in flight, at one moment"}
@@ -405,7 +405,7 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 
 // apart says why nothing that needs an overlap was judged.
 func apart(c *correlate.Domain) string {
-	if c.Placeless {
+	if c.Untimed {
 		return "the times of the exchanges are not known, so that no two parties are known to have been live at one moment"
 	}
 	return "no two parties were live at one moment"

@@ -99,7 +99,7 @@ func TestConditions(t *testing.T) {
 	f("pinned", "multiplexed", rules.Options{Pinned: true}, plain, Failed)
 	f("two live", "overlap", rules.Options{}, plain, Met)
 	f("never two", "overlap", rules.Options{}, d(func(c *correlate.Domain) { c.Overlap = false }), Failed)
-	f("in no known order", "overlap", rules.Options{}, d(func(c *correlate.Domain) { c.Overlap, c.Placeless = false, true }), Unknown)
+	f("in no known order", "overlap", rules.Options{}, d(func(c *correlate.Domain) { c.Overlap, c.Untimed = false, true }), Unknown)
 	f("wire", "http", rules.Options{}, plain, Met)
 	f("log", "http", rules.Options{}, d(func(c *correlate.Domain) { c.Log = true }), Unknown)
 	f("stdio", "http", rules.Options{}, func(e *rules.Engine, _ *rules.Sink) { e.State.Stdio = true }, Failed)

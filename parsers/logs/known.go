@@ -86,7 +86,7 @@ func plainMessage(m []byte) glance {
 	if t := templateOf(m); t != nil {
 		return t.glance()
 	}
-	if known && telling(m) { // every word that tells has ss or st in it
+	if known && telling(m) { // every word that tells has ss or st in it (TestTellingWords)
 		return bare
 	}
 	return dull

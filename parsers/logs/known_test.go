@@ -1,6 +1,7 @@
 package logs
 
 import (
+	"bytes"
 	"math/rand/v2"
 	"testing"
 
@@ -88,5 +89,17 @@ func TestKnownTextsAreFound(t *testing.T) {
 	s.look([]byte(uvicornLines[0]))
 	if !s.tails.has(uvicornTail([]byte(uvicornLines[1]))) {
 		t.Errorf("the end of a uvicorn line is not known again")
+	}
+}
+
+// TestTellingWords holds what plainMessage looks for before it looks for the words.
+func TestTellingWords(t *testing.T) {
+	for _, w := range append([][]byte{[]byte("session")}, tellingWords[:]...) {
+		if !bytes.Contains(w, []byte("ss")) && !bytes.Contains(w, []byte("st")) {
+			t.Errorf("%q has neither ss nor st in it", w)
+		}
+		if got := plainMessage(append([]byte("word before "), w...)); got != bare {
+			t.Errorf("a message with %q shows %d, want %d", w, got, bare)
+		}
 	}
 }

@@ -317,8 +317,20 @@ func mentionsSession(b []byte) bool {
 
 // telling reports running text that may say something about sessions or the process.
 func telling(b []byte) bool {
-	return mentionsSession(b) || bytes.Contains(b, []byte("istening")) || bytes.Contains(b, []byte("tateless")) || bytes.Contains(b, []byte("stdio"))
+	if mentionsSession(b) {
+		return true
+	}
+	for _, w := range tellingWords {
+		if bytes.Contains(b, w) {
+			return true
+		}
+	}
+	return false
 }
+
+// tellingWords are those beside "session" by which running text may tell something, without
+// a first letter that may be large. They are read only.
+var tellingWords = [...][]byte{[]byte("istening"), []byte("tateless"), []byte("stdio")}
 
 // idIn finds the session id in a message: the first word behind "session" that
 // looks like one, else a UUID anywhere.
