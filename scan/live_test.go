@@ -131,7 +131,12 @@ func told(eng *rules.Engine, what extent) string {
 	case unlocated:
 		out = found(res)
 	}
-	out += "\n" + res.Why
+	return out + conclusion(res)
+}
+
+// conclusion is what a verdict says beside its findings.
+func conclusion(res *verdict.Result) string {
+	out := "\n" + res.Why
 	for _, d := range res.Domains {
 		for _, s := range d.Signals {
 			out += "\n" + d.ID + " " + s.Signal + " " + s.State + " " + s.Why

@@ -61,19 +61,7 @@ func resumed(t *testing.T, all []event.Event, cuts ...int) string {
 	}
 	eng.End()
 	res := verdict.Judge(eng, verdict.Options{})
-	out := located(res) + "\n" + res.Why
-	for _, d := range res.Domains {
-		for _, s := range d.Signals {
-			out += "\n" + d.ID + " " + s.Signal + " " + s.State + " " + s.Why
-		}
-		for _, c := range d.Conditions {
-			out += "\n" + c.Name + " " + c.State + " " + c.Why
-		}
-	}
-	for _, n := range res.Notes {
-		out += "\n" + n.Kind + " " + n.Text
-	}
-	return out
+	return located(res) + conclusion(res)
 }
 
 // An engine that was put away at any event and restored says the same.
