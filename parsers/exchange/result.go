@@ -15,10 +15,9 @@ func (b *Builder) readResult(e *event.Event, raw []byte) {
 		return
 	}
 	var f resultFields
-	_ = jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
-		f.member(key, value, kind)
-		return nil
-	})
+	for o := mcp.MembersOf(raw); o.Next(); {
+		f.member(o.Key, o.Value, o.Kind)
+	}
 	r.Shape = f.shape()
 	r.IsError = f.isError
 	if f.isError {

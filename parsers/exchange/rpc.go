@@ -31,7 +31,7 @@ const (
 // does not point into raw.
 func (b *Builder) ReadMessage(e *event.Event, raw []byte) error {
 	m := &b.msg
-	if err := mcp.ParseMessage(raw, m); err != nil {
+	if err := mcp.ParseValid(raw, m); err != nil {
 		return err
 	}
 	if !plausible(m, raw) {
@@ -81,10 +81,11 @@ func (b *Builder) readParams(e *event.Event, m *mcp.Message) {
 	}
 	var arguments []byte
 	hash := event.Hash(m.Method)
-	_ = jsonparser.ObjectEach(m.Params, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
+	for o := mcp.MembersOf(m.Params); o.Next(); {
+		key, value, kind := o.Key, o.Value, o.Kind
 		if string(key) == "_meta" {
 			b.readMeta(e, value)
-			return nil
+			continue
 		}
 		hash = pathHash(hashBytes(pathHash(hash, key), value), nil)
 		switch string(key) {
@@ -115,8 +116,7 @@ func (b *Builder) readParams(e *event.Event, m *mcp.Message) {
 		case "clientInfo":
 			r.ClientInfo = b.clientInfo(value)
 		}
-		return nil
-	})
+	}
 	if m.Method == mcp.Initialize && !r.CapsKnown {
 		r.CapsKnown = m.Params != nil // declared nothing
 	}
@@ -166,8 +166,9 @@ func readProgress(r *event.RPC, method, key string, value []byte, kind jsonparse
 // readMeta reads _meta of params.
 func (b *Builder) readMeta(e *event.Event, raw []byte) {
 	r := &e.RPC
-	_ = jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
-		switch string(key) {
+	for o := mcp.MembersOf(raw); o.Next(); {
+		value, kind := o.Value, o.Kind
+		switch string(o.Key) {
 		case "progressToken":
 			r.Token = idOf(value, kind)
 		case "traceparent":
@@ -187,8 +188,7 @@ func (b *Builder) readMeta(e *event.Event, raw []byte) {
 		case metaSubscription:
 			r.Listen = idOf(value, kind)
 		}
-		return nil
-	})
+	}
 }
 
 // traceID takes the trace id out of a traceparent, 00-<32 hex>-<16 hex>-<2 hex>
@@ -203,15 +203,15 @@ func (b *Builder) traceID(value []byte, kind jsonparser.ValueType) string {
 // clientInfo gives "name version" of an Implementation object.
 func (b *Builder) clientInfo(raw []byte) string {
 	var name, version string
-	_ = jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
-		switch string(key) {
+	for o := mcp.MembersOf(raw); o.Next(); {
+		value, kind := o.Value, o.Kind
+		switch string(o.Key) {
 		case "name":
 			name = b.name(value, kind, 128)
 		case "version":
 			version = b.name(value, kind, 64)
 		}
-		return nil
-	})
+	}
 	if name == "" || version == "" {
 		return name + version
 	}
@@ -224,7 +224,7 @@ func (b *Builder) name(value []byte, kind jsonparser.ValueType, max int) string 
 		return ""
 	}
 	if bytes.IndexByte(value, '\\') < 0 && len(value) <= max {
-		if s, ok := b.names.seen[string(value)]; ok {
+		if s, ok := b.names.have(value); ok {
 			return s
 		}
 	}
@@ -267,8 +267,9 @@ func idOf(value []byte, kind jsonparser.ValueType) mcp.ID {
 // readError fills the facts of an error answer.
 func readError(r *event.RPC, raw []byte) {
 	var message, data string
-	_ = jsonparser.ObjectEach(raw, func(key, value []byte, kind jsonparser.ValueType, _ int) error {
-		switch string(key) {
+	for o := mcp.MembersOf(raw); o.Next(); {
+		value, kind := o.Value, o.Kind
+		switch string(o.Key) {
 		case "code":
 			if f, ok := mcp.Number(value); ok && f > -1e9 && f < 1e9 {
 				r.Code = int(f)
@@ -283,8 +284,7 @@ func readError(r *event.RPC, raw []byte) {
 				data = strings.ToValidUTF8(string(value[:min(len(value), maxError)]), "\uFFFD")
 			}
 		}
-		return nil
-	})
+	}
 	switch {
 	case data == "":
 		r.ErrorText = message

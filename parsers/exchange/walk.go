@@ -5,6 +5,7 @@ import (
 
 	"github.com/buger/jsonparser"
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
 )
 
 // walker yields the scalars of valid JSON in one pass, without recursion. It
@@ -14,21 +15,25 @@ type walker struct {
 	i     int
 	stack []uint64 // hash of the path at each open object or array
 	key   uint64   // hash of the path of the value that comes
+	paths bool     // somebody asks for paths
 	skip  func(key []byte) bool
 }
 
 // scalar is one string (without its quotes, still escaped) or number.
 type scalar struct {
-	raw    []byte
-	path   uint64
-	number bool
+	raw     []byte
+	path    uint64
+	number  bool
+	escaped bool // raw has escapes
 }
 
-// reset starts at the beginning of raw; path is the hash of the keys above it.
-// skip tells which keys of the outermost object are left out; nil = none.
-func (w *walker) reset(raw []byte, path uint64, skip func(key []byte) bool) {
-	w.raw, w.i, w.stack, w.key, w.skip = raw, 0, w.stack[:0], path, skip
+// reset starts at the beginning of raw. skip tells which keys of the outermost object are left out; nil = none.
+func (w *walker) reset(raw []byte, skip func(key []byte) bool) {
+	w.raw, w.i, w.stack, w.key, w.paths, w.skip = raw, 0, w.stack[:0], 0, false, skip
 }
+
+// pathsFrom asks for the paths of the scalars; path is the hash of the keys above raw.
+func (w *walker) pathsFrom(path uint64) { w.key, w.paths = path, true }
 
 func (w *walker) next() (s scalar, ok bool) {
 	for w.i < len(w.raw) {
@@ -47,15 +52,15 @@ func (w *walker) next() (s scalar, ok bool) {
 			}
 			w.i++
 		case c == '"':
-			text := w.text()
+			text, escaped := w.text()
 			if !w.colon() {
-				return scalar{raw: text, path: w.key}, true
+				return scalar{raw: text, path: w.key, escaped: escaped}, true
 			}
 			if len(w.stack) == 1 && w.skip != nil && w.skip(text) {
 				w.skipValue()
 				continue
 			}
-			if n := len(w.stack); n > 0 {
+			if n := len(w.stack); n > 0 && w.paths {
 				w.key = pathHash(w.stack[n-1], text)
 			}
 		case c == '-' || c >= '0' && c <= '9':
@@ -76,22 +81,11 @@ func numeric(c byte) bool {
 }
 
 // text reads a string whose opening quote is next.
-func (w *walker) text() []byte {
+func (w *walker) text() (text []byte, escaped bool) {
 	start := w.i + 1
-	for i := start; i < len(w.raw); {
-		k := bytes.IndexByte(w.raw[i:], '"')
-		if k < 0 {
-			break
-		}
-		if e := bytes.IndexByte(w.raw[i:i+k], '\\'); e >= 0 {
-			i += e + 2
-			continue
-		}
-		w.i = i + k + 1
-		return w.raw[start : i+k]
-	}
-	w.i = len(w.raw)
-	return w.raw[min(start, len(w.raw)):]
+	end, escaped := mcp.TextEnd(w.raw, start)
+	w.i = min(end+1, len(w.raw))
+	return w.raw[start:end], escaped
 }
 
 // colon eats a colon that follows, which makes the string before it a key.
@@ -163,17 +157,17 @@ func nested(text []byte) []byte {
 	return t
 }
 
-// plain unescapes a raw JSON string into buf if it has escapes.
-func plain(raw, buf []byte) (text, _ []byte) {
-	if bytes.IndexByte(raw, '\\') < 0 {
-		return raw, buf
+// plain returns the text of a scalar, unescaped into buf if it has escapes.
+func (s *scalar) plain(buf []byte) (text, _ []byte) {
+	if !s.escaped {
+		return s.raw, buf
 	}
-	if cap(buf) < len(raw) {
-		buf = make([]byte, len(raw))
+	if cap(buf) < len(s.raw) {
+		buf = make([]byte, len(s.raw))
 	}
-	out, err := jsonparser.Unescape(raw, buf[:cap(buf)])
+	out, err := jsonparser.Unescape(s.raw, buf[:cap(buf)])
 	if err != nil {
-		return raw, buf
+		return s.raw, buf
 	}
 	return out, buf
 }
@@ -181,7 +175,8 @@ func plain(raw, buf []byte) (text, _ []byte) {
 // readArgs collects the argument scalars of a request.
 func (b *Builder) readArgs(raw []byte, skip func([]byte) bool) []event.Arg {
 	b.args = b.args[:0]
-	b.walk.reset(raw, event.Hash(""), skip)
+	b.walk.reset(raw, skip)
+	b.walk.pathsFrom(event.Hash(""))
 	for len(b.args) < maxArgs {
 		s, ok := b.walk.next()
 		if !ok {
@@ -192,22 +187,21 @@ func (b *Builder) readArgs(raw []byte, skip func([]byte) bool) []event.Arg {
 			continue
 		}
 		var text []byte
-		text, b.text = plain(s.raw, b.text)
+		text, b.text = s.plain(b.text)
 		inner := nested(text)
 		if inner == nil {
 			b.args = addArg(b.args, s.path, text, false)
 			continue
 		}
-		b.inner.reset(inner, s.path, nil)
+		b.inner.reset(inner, nil)
+		b.inner.pathsFrom(s.path)
 		for len(b.args) < maxArgs {
 			n, ok := b.inner.next()
 			if !ok {
 				break
 			}
-			t := n.raw
-			if !n.number {
-				t, b.innerText = plain(n.raw, b.innerText)
-			}
+			var t []byte
+			t, b.innerText = n.plain(b.innerText)
 			b.args = addArg(b.args, n.path, t, n.number)
 		}
 	}
@@ -251,7 +245,7 @@ func classOf(text []byte, number bool) event.ArgClass {
 // readMarks appends the marks of what a server sent.
 func (b *Builder) readMarks(m []uint64, raw []byte) (marks []uint64, cut bool) {
 	all := true
-	b.walk.reset(raw, 0, metaKey)
+	b.walk.reset(raw, metaKey)
 	for all {
 		s, ok := b.walk.next()
 		if !ok {
@@ -262,9 +256,9 @@ func (b *Builder) readMarks(m []uint64, raw []byte) (marks []uint64, cut bool) {
 			continue
 		}
 		var text []byte
-		text, b.text = plain(s.raw, b.text)
+		text, b.text = s.plain(b.text)
 		m, all = event.AddMarks(m, view(text), maxMarks)
-		if all && bytes.IndexByte(text, '\\') >= 0 {
+		if all && s.escaped && bytes.IndexByte(text, '\\') >= 0 {
 			m, all = b.nestedMarks(m, text)
 		}
 	}
@@ -281,17 +275,17 @@ func (b *Builder) nestedMarks(m []uint64, text []byte) (_ []uint64, all bool) {
 	if inner == nil {
 		return m, all
 	}
-	b.inner.reset(inner, 0, nil)
+	b.inner.reset(inner, nil)
 	for all {
 		n, ok := b.inner.next()
 		if !ok {
 			break
 		}
-		if n.number || bytes.IndexByte(n.raw, '\\') < 0 {
+		if !n.escaped {
 			continue // its tokens stand in the outer text
 		}
 		var t []byte
-		t, b.innerText = plain(n.raw, b.innerText)
+		t, b.innerText = n.plain(b.innerText)
 		m, all = event.AddMarks(m, view(t), maxMarks)
 	}
 	return m, all
