@@ -25,14 +25,29 @@ func RunOf(s string) (r Run) {
 // AddMarks appends the marks of the tokens of s and a 0, and stops at max. It
 // reports whether all fitted.
 func AddMarks(dst []uint64, s string, max int) (_ []uint64, all bool) {
-	all = true
-	Tokens(s, func(tok string) bool {
-		if all = len(dst)+1 < max; all {
-			dst = append(dst, mark(tok))
+	for i := 0; i < len(s); {
+		if divides(s[i]) {
+			i++
+			continue
 		}
-		return all
-	})
-	return append(dst, 0), all
+		j, h := i, uint64(offset64)
+		for ; j < len(s) && !divides(s[j]); j++ {
+			h = (h ^ uint64(s[j])) * prime64
+		}
+		tok := s[i:j]
+		i = j
+		if punctuation(tok[0]) || punctuation(tok[len(tok)-1]) {
+			if tok = stripped(tok); tok == "" {
+				continue
+			}
+			h = hash(tok)
+		}
+		if len(dst)+1 >= max {
+			return append(dst, 0), false
+		}
+		dst = append(dst, markOf(h, len(tok)))
+	}
+	return append(dst, 0), true
 }
 
 // At reports whether the run stands in marks from index i on.
@@ -58,11 +73,13 @@ func (r Run) In(marks []uint64) bool {
 	return false
 }
 
-// mark hashes a token. The lowest bit tells whether it is long enough to be
+func mark(tok string) uint64 { return markOf(hash(tok), len(tok)) }
+
+// markOf makes a mark of the hash of a token of n bytes. The lowest bit tells whether it is long enough to be
 // remembered, see Telling; a mark is never 0.
-func mark(tok string) uint64 {
-	h := hash(tok) | 3
-	if len(tok) < 4 {
+func markOf(h uint64, n int) uint64 {
+	h |= 3
+	if n < 4 {
 		h &^= 1
 	}
 	return h
@@ -84,18 +101,22 @@ func Tokens(s string, f func(tok string) bool) {
 		for j < len(s) && !divides(s[j]) {
 			j++
 		}
-		tok := s[i:j]
-		for len(tok) > 0 && punctuation(tok[len(tok)-1]) {
-			tok = tok[:len(tok)-1]
-		}
-		for len(tok) > 0 && punctuation(tok[0]) {
-			tok = tok[1:]
-		}
-		if tok != "" && !f(tok) {
+		if tok := stripped(s[i:j]); tok != "" && !f(tok) {
 			return
 		}
 		i = j
 	}
+}
+
+// stripped returns a token without the punctuation at its ends.
+func stripped(tok string) string {
+	for len(tok) > 0 && punctuation(tok[len(tok)-1]) {
+		tok = tok[:len(tok)-1]
+	}
+	for len(tok) > 0 && punctuation(tok[0]) {
+		tok = tok[1:]
+	}
+	return tok
 }
 
 // What a byte does to a token.

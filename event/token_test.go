@@ -2,6 +2,7 @@ package event
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"slices"
 	"testing"
 )
@@ -52,6 +53,31 @@ func TestRunsAndScalars(t *testing.T) {
 	f("north wing 4", []string{"north wing north wing 4"}, true) // a false start before
 	f("north wing", []string{"north"}, false)                    // the text ends first
 	f("...", []string{"..."}, false)                             // no token at all
+}
+
+// Marks are those of the tokens, one by one.
+func TestMarksOfTokens(t *testing.T) {
+	rng := rand.New(rand.NewPCG(1, 2))
+	const letters = "ab7-/é .:!*?,=\"\x00"
+	for range 20_000 {
+		text := make([]byte, rng.IntN(40))
+		for i := range text {
+			text[i] = letters[rng.IntN(len(letters))]
+		}
+		limit := 1 + rng.IntN(12)
+		var want []uint64
+		all := true
+		Tokens(string(text), func(tok string) bool {
+			if all = len(want)+1 < limit; all {
+				want = append(want, mark(tok))
+			}
+			return all
+		})
+		want = append(want, 0)
+		if got, whole := AddMarks(nil, string(text), limit); !slices.Equal(got, want) || whole != all {
+			t.Fatalf("%q up to %d: %x %v, want %x %v", text, limit, got, whole, want, all)
+		}
+	}
 }
 
 func TestMarksStopAtTheLimit(t *testing.T) {
