@@ -27,6 +27,7 @@ type Builder struct {
 	domain    *event.Domain // of the exchange that was opened last
 	names     interner      `snapshot:"-"`
 	announced announced
+	lines     [2048]headLine `snapshot:"-"` // some that heads repeat, where place puts them
 
 	// Scratch that one message at a time uses.
 	msg       mcp.Message `snapshot:"-"`
@@ -144,18 +145,26 @@ func (n *interner) bytes(b []byte) string {
 	if len(b) == 0 {
 		return ""
 	}
-	at := place(view(b))
-	if s := n.near[at]; s == string(b) {
+	if s, ok := n.have(b); ok {
 		return s
 	}
-	s, ok := n.seen[string(b)]
-	if !ok {
-		s = n.keep(string(b))
+	return n.keep(string(b))
+}
+
+// have returns the string of a text that was seen before.
+func (n *interner) have(b []byte) (string, bool) {
+	if len(b) == 0 {
+		return "", true
 	}
-	if len(s) <= maxName {
+	at := place(view(b))
+	if s := n.near[at]; s == string(b) {
+		return s, true
+	}
+	s, ok := n.seen[string(b)]
+	if ok {
 		n.near[at] = s
 	}
-	return s
+	return s, ok
 }
 
 // text copies s on its first sight, so that it does not hold the text it was cut from.
@@ -169,11 +178,9 @@ func (n *interner) text(s string) string {
 	}
 	t, ok := n.seen[s]
 	if !ok {
-		t = n.keep(strings.Clone(s))
+		return n.keep(strings.Clone(s))
 	}
-	if len(t) <= maxName {
-		n.near[at] = t
-	}
+	n.near[at] = t
 	return t
 }
 

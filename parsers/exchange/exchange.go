@@ -9,7 +9,11 @@ import (
 )
 
 // Header is one header field; names compare without case.
-type Header struct{ Name, Value string }
+type Header struct {
+	Name, Value string
+
+	known field // what Name is, where somebody has asked before
+}
 
 // Request is the head of an HTTP request.
 type Request struct {
@@ -59,10 +63,17 @@ type Exchange struct {
 
 // Open starts an exchange and queues Opened.
 func (b *Builder) Open(r Request) *Exchange {
+	x := new(Exchange)
+	b.OpenIn(x, r)
+	return x
+}
+
+// OpenIn is Open with x as the room for the exchange: an empty one, or one that is closed.
+func (b *Builder) OpenIn(x *Exchange, r Request) {
 	b.exchanges++
 	path, query := splitTarget(r.Target)
 	h := readRequestHeader(b, r)
-	x := &Exchange{
+	*x = Exchange{
 		b: b, id: event.ExchangeID{Source: b.src, N: b.exchanges},
 		domain:   b.domainOf(b.names.text(r.Server), b.names.text(path)),
 		sender:   event.Sender{Conn: b.names.text(r.Conn), Peer: b.names.text(r.Peer), Principal: h.principal, Cookie: h.cookie, UserAgent: h.userAgent},
@@ -81,7 +92,6 @@ func (b *Builder) Open(r Request) *Exchange {
 	e := x.push(event.Opened, r.Time, r.At)
 	e.RPC.Era = x.era
 	e.Excerpt = b.openedExcerpt(x.method, path, query, h.sessionLine)
-	return x
 }
 
 // domainOf returns the domain of a server and path.

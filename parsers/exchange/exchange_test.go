@@ -20,7 +20,7 @@ func drain(b *Builder) (all []event.Event) {
 
 func header(pairs ...string) (h []Header) {
 	for i := 0; i+1 < len(pairs); i += 2 {
-		h = append(h, Header{pairs[i], pairs[i+1]})
+		h = append(h, Header{Name: pairs[i], Value: pairs[i+1]})
 	}
 	return h
 }
@@ -153,7 +153,7 @@ func coded(contentType, coding string, raw []byte, splits ...int) ([]event.Event
 	x := b.Open(Request{Method: "POST", Target: "/mcp", Time: event.At(1)})
 	h := header("content-type", contentType)
 	if coding != "" {
-		h = append(h, Header{"Content-Encoding", coding})
+		h = append(h, Header{Name: "Content-Encoding", Value: coding})
 	}
 	x.Head(Response{Time: event.At(2), Status: 200, Header: h})
 	from := 0

@@ -26,15 +26,16 @@ type requestHeader struct {
 func readRequestHeader(b *Builder, r Request) (h requestHeader) {
 	ids := sessionField{b: b}
 	var cookies []string
-	for _, f := range r.Header {
-		switch {
-		case fold(f.Name, "mcp-session-id"):
+	for i := range r.Header {
+		f := &r.Header[i]
+		switch f.field() {
+		case fieldSession:
 			ids.add(f)
-		case fold(f.Name, "mcp-protocol-version"):
+		case fieldRevision:
 			h.revision = b.names.text(cutText(strings.TrimSpace(f.Value), 64))
-		case fold(f.Name, "last-event-id"):
+		case fieldLastEvent:
 			h.resume = b.names.text(cutText(strings.TrimSpace(f.Value), maxName))
-		case fold(f.Name, "authorization"), fold(f.Name, "x-api-key"):
+		case fieldAuthorization, fieldKey:
 			p, redacted := principal(f.Value)
 			if redacted {
 				h.loss |= event.LossRedacted
@@ -45,13 +46,13 @@ func readRequestHeader(b *Builder, r Request) (h requestHeader) {
 					h.principal = b.names.text(p)
 				}
 			}
-		case fold(f.Name, "cookie"):
+		case fieldCookie:
 			cookies = affinity(cookies, f.Value)
-		case fold(f.Name, "user-agent"):
+		case fieldUserAgent:
 			h.userAgent = b.names.text(cutText(strings.TrimSpace(f.Value), 256))
-		case fold(f.Name, "content-type"):
+		case fieldContentType:
 			h.foreign = foreign(mediaType(f.Value))
-		case fold(f.Name, "content-encoding"):
+		case fieldContentEncoding:
 			h.coding = joinCoding(h.coding, f.Value)
 		}
 	}
@@ -80,13 +81,14 @@ type responseHeader struct {
 
 func readResponseHeader(b *Builder, r Response) (h responseHeader) {
 	ids := sessionField{b: b}
-	for _, f := range r.Header {
-		switch {
-		case fold(f.Name, "mcp-session-id"):
+	for i := range r.Header {
+		f := &r.Header[i]
+		switch f.field() {
+		case fieldSession:
 			ids.add(f)
-		case fold(f.Name, "content-type"):
+		case fieldContentType:
 			h.contentType = f.Value
-		case fold(f.Name, "content-encoding"):
+		case fieldContentEncoding:
 			h.coding = joinCoding(h.coding, f.Value)
 		}
 	}
@@ -109,7 +111,7 @@ type sessionField struct {
 	differ bool
 }
 
-func (s *sessionField) add(f Header) {
+func (s *sessionField) add(f *Header) {
 	v := oneOf(strings.TrimSpace(f.Value))
 	if s.line == "" {
 		s.value = v
@@ -295,7 +297,7 @@ func joinCoding(have, more string) string {
 // Decoded returns the header without Content-Encoding, for a body that the
 // recorder has decoded.
 func Decoded(h []Header) []Header {
-	coding := func(f Header) bool { return fold(f.Name, "content-encoding") }
+	coding := func(f Header) bool { return f.field() == fieldContentEncoding }
 	if !slices.ContainsFunc(h, coding) {
 		return h
 	}

@@ -126,16 +126,13 @@ func (x *Exchange) settleEra(e *event.Event) {
 
 // excerpt copies the beginning of a message.
 func excerpt(raw []byte) string {
-	if len(raw) <= event.MaxExcerpt {
-		if utf8.Valid(raw) { // many times faster than to repair what needs none
-			return string(raw)
+	n := len(raw)
+	if n > event.MaxExcerpt {
+		for n = event.MaxExcerpt; n > event.MaxExcerpt-4 && raw[n]&0xC0 == 0x80; n-- {
 		}
-		return strings.ToValidUTF8(string(raw), "\uFFFD")
 	}
-	n := event.MaxExcerpt
-	for n > event.MaxExcerpt-4 && raw[n]&0xC0 == 0x80 {
-		n--
+	if utf8.Valid(raw[:n]) { // many times faster than to repair what needs none
+		return string(raw[:n])
 	}
-	s := strings.ToValidUTF8(string(raw[:n]), "\uFFFD")
-	return mcp.Cut(s, event.MaxExcerpt)
+	return mcp.Cut(strings.ToValidUTF8(string(raw[:n]), "\uFFFD"), event.MaxExcerpt)
 }

@@ -29,9 +29,8 @@ func rawHead(r *reader, raw []byte, h []exchange.Header) (first string, _ []exch
 			first = string(line[:min(len(line), 64<<10)])
 			continue
 		}
-		name, value, ok := bytes.Cut(line, []byte(":"))
-		if ok && n <= maxHeaders {
-			h = r.b.AppendField(h, name, bytes.TrimSpace(value))
+		if n <= maxHeaders {
+			h = r.b.AppendLine(h, line)
 		}
 	}
 	return first, h, raw

@@ -159,13 +159,11 @@ func splitHead(b *exchange.Builder, head []byte, whole bool, fields []exchange.H
 			}
 			continue
 		}
-		colon := bytes.IndexByte(line, ':')
-		if colon < 0 {
-			continue
-		}
 		n := len(fields)
-		fields = b.AppendField(fields, bytes.TrimSpace(line[:colon]), bytes.TrimSpace(line[colon+1:]))
-		begun, kept = true, len(fields) > n
+		fields = b.AppendLine(fields, line)
+		if telling := len(fields) > n; telling || bytes.IndexByte(line, ':') >= 0 {
+			begun, kept = true, telling
+		}
 	}
 	return first, fields, framingOf(fields)
 }

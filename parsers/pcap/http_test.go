@@ -56,6 +56,14 @@ func TestMessages(t *testing.T) {
 		1 head 101 absent
 		1 closed by server
 		0 unreadable WebSocket 1 http://10.0.0.1:8080`)
+	f("a tunnel through a proxy", func(c *pcaptest.Conn) {
+		c.Send(1*ms, toServer, "CONNECT example.org:443 HTTP/1.1\r\n\r\n")
+		c.Send(2*ms, toClient, "HTTP/1.1 200 OK\r\n\r\n")
+		c.Send(3*ms, toServer, post("s", call(1)))
+	}, `
+		1 opened CONNECT http://10.0.0.1:8080example.org:443 10.0.0.2:40000 absent
+		1 head 200 absent
+		1 closed by server`)
 	f("garbage between messages", func(c *pcaptest.Conn) {
 		c.Send(1*ms, toServer, post("s", call(1)))
 		c.Send(2*ms, toClient, jsonResponse(answer(1)))

@@ -14,7 +14,7 @@ import (
 
 // pending is one exchange that is not over.
 type pending struct {
-	x      *exchange.Exchange
+	x      exchange.Exchange
 	method string
 	start  uint32 // sequence number of the request's first byte
 	stream uint32 // HTTP/2
@@ -78,7 +78,8 @@ func (c *conn) begin(r exchange.Request, at spot) *pending {
 	c.firstLoss = 0
 	p := c.a.pending()
 	c.a.out.openers = append(c.a.out.openers, c)
-	p.x, p.method = c.a.out.b.Open(r), r.Method
+	c.a.out.b.OpenIn(&p.x, r)
+	p.method = r.Method
 	c.tellEarly(at)
 	return p
 }
@@ -247,8 +248,9 @@ func (c *conn) responseDone(at spot) {
 
 // upgraded ends the reading of a connection that left HTTP/1.1 (RFC 9110 §7.8).
 func (c *conn) upgraded(p *pending, i int, at spot) {
+	tunnel := p.method == "CONNECT"
 	c.close(p, at, event.ByServer, 0)
-	if p.method == "CONNECT" {
+	if tunnel {
 		c.retire(kindOther)
 	} else {
 		c.unreadable("WebSocket", i, nil, at)

@@ -119,10 +119,7 @@ func (r *reader) conn(p *packet) string {
 
 func (r *reader) header(lines [][]byte, h []exchange.Header) []exchange.Header {
 	for _, l := range lines {
-		name, value, ok := bytes.Cut(l, []byte(":"))
-		if ok {
-			h = r.b.AppendField(h, bytes.TrimSpace(name), bytes.TrimSpace(value))
-		}
+		h = r.b.AppendLine(h, l)
 	}
 	return h
 }
