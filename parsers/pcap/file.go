@@ -49,13 +49,15 @@ const (
 
 // file is one open capture. It is either a classic pcap or a pcapng.
 type file struct {
-	in    *source.Input
-	index int // position among the inputs of the recording
-	body  io.Closer
-	r     *bufio.Reader
-	off   int64  // offset of the next unread byte
-	n     int64  // packets so far
-	spill []byte // holds packets larger than the read buffer
+	in     *source.Input
+	index  int // position among the inputs of the recording
+	body   io.Closer
+	r      *bufio.Reader
+	window []byte // what r holds and nobody has taken
+	used   int    // bytes that r holds before window
+	off    int64  // offset of the next unread byte
+	n      int64  // packets so far
+	spill  []byte // holds packets larger than the read buffer
 
 	keys *keylog.Log // takes the secrets that the file holds
 
@@ -103,7 +105,7 @@ func openFile(in *source.Input, index, size int, keys *keylog.Log) (*file, error
 }
 
 func (f *file) begin() error {
-	head, err := f.r.Peek(fileHeader)
+	head, err := f.peek(fileHeader)
 	if err != nil && len(head) < 12 {
 		return fmt.Errorf("the file ends after %d bytes, inside its header: %w", len(head), err)
 	}
@@ -136,7 +138,7 @@ func (f *file) next(fr *frame) error {
 func (f *file) nextClassic(fr *frame) error {
 	l := f.classic
 	at := f.address()
-	head, err := f.r.Peek(l.recordAt)
+	head, err := f.peek(l.recordAt)
 	if err != nil {
 		if len(head) == 0 && errors.Is(err, io.EOF) {
 			return io.EOF
@@ -163,13 +165,26 @@ func (f *file) address() event.Address {
 	return event.Address{Source: f.in.Index, Unit: event.UnitFrame, N: f.n + 1, Offset: f.off}
 }
 
-// skip drops n bytes that a Peek has shown.
-func (f *file) skip(n int) {
-	k, _ := f.r.Discard(n)
-	f.advance(k)
+// peek shows the next n bytes, fewer and an error if they do not come.
+func (f *file) peek(n int) ([]byte, error) {
+	if n <= len(f.window) {
+		return f.window[:n], nil
+	}
+	return f.refill(n)
 }
 
-func (f *file) advance(n int) {
+func (f *file) refill(n int) ([]byte, error) {
+	_, _ = f.r.Discard(f.used) // they are buffered
+	f.used = 0
+	b, err := f.r.Peek(n)
+	f.window, _ = f.r.Peek(f.r.Buffered())
+	return b, err
+}
+
+// skip drops n bytes that peek has shown.
+func (f *file) skip(n int) {
+	f.window = f.window[n:]
+	f.used += n
 	f.off += int64(n)
 	f.in.Stats.Bytes = f.off
 }
@@ -178,9 +193,8 @@ func (f *file) advance(n int) {
 // not copied; large ones grow a buffer only as fast as bytes really come.
 func (f *file) take(n int) ([]byte, error) {
 	if n <= f.r.Size() {
-		b, err := f.r.Peek(n)
-		k, _ := f.r.Discard(len(b))
-		f.advance(k)
+		b, err := f.peek(n)
+		f.skip(len(b))
 		if err != nil {
 			return nil, unexpected(err)
 		}
@@ -188,15 +202,27 @@ func (f *file) take(n int) ([]byte, error) {
 	}
 	f.spill = f.spill[:0]
 	for len(f.spill) < n {
-		b, err := f.r.Peek(min(n-len(f.spill), f.r.Size()))
+		b, err := f.peek(min(n-len(f.spill), f.r.Size()))
 		f.spill = append(f.spill, b...)
-		k, _ := f.r.Discard(len(b))
-		f.advance(k)
+		f.skip(len(b))
 		if err != nil {
 			return nil, unexpected(err)
 		}
 	}
 	return f.spill, nil
+}
+
+// drop leaves out the next n bytes.
+func (f *file) drop(n int64) error {
+	for n > 0 {
+		b, err := f.peek(int(min(n, int64(f.r.Size()))))
+		f.skip(len(b))
+		n -= int64(len(b))
+		if err != nil {
+			return unexpected(err)
+		}
+	}
+	return nil
 }
 
 func unexpected(err error) error {

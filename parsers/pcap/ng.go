@@ -66,7 +66,7 @@ func (s *section) check(head []byte) error {
 func (f *file) nextBlock(fr *frame) error {
 	for {
 		at := f.address()
-		head, err := f.r.Peek(12)
+		head, err := f.peek(12)
 		if err != nil {
 			if len(head) == 0 && errors.Is(err, io.EOF) {
 				return io.EOF
@@ -139,18 +139,6 @@ func (f *file) secrets(body []byte) {
 	if _, used, err := f.keys.Read(bytes.NewReader(text)); used == 0 || err != nil {
 		f.in.Stats.Note("a decryption secrets block of the capture holds no TLS secret that is of use")
 	}
-}
-
-func (f *file) drop(n int64) error {
-	for n > 0 {
-		k, err := f.r.Discard(int(min(n, 1<<20)))
-		f.advance(k)
-		n -= int64(k)
-		if err != nil {
-			return unexpected(err)
-		}
-	}
-	return nil
 }
 
 func (s *section) addInterface(body []byte) error {
