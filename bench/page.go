@@ -43,6 +43,16 @@ func markdown(rows []row, allocs, command string) string {
 				seconds(r.reading.cpu), r.other.cpu.Seconds()/r.reading.cpu.Seconds(), r.other.wall.Seconds()/r.reading.wall.Seconds())
 		}
 	}
+	for _, r := range rows {
+		if len(r.growth) == 0 {
+			continue
+		}
+		put("\n## Memory and the size of a capture\n\nOne run each. Reading holds what is open; a scan holds every session for a day after its last use, too, since its id may come back.\n\n")
+		put("| size | read into events: wall | peak memory | scan: wall | peak memory |\n|---:|---:|---:|---:|---:|\n")
+		for _, g := range r.growth {
+			put("| %.0f MB | %s | %.0f MB | %s | %.0f MB |\n", float64(g.whole.bytes)/1e6, seconds(g.reading.wall), float64(g.reading.rss)/1e6, seconds(g.whole.wall), float64(g.whole.rss)/1e6)
+		}
+	}
 	put("\n## Text beside wc -l\n\n`wc -l` counts the lines of a file that the system holds in memory, and does nothing else: the least that reading it can take. Wall time on the larger input, in turn.\n\n")
 	put("| input | size | wc -l | isodetect | factor |\n|---|---:|---:|---:|---:|\n")
 	for _, r := range rows {

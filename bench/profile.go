@@ -59,9 +59,9 @@ func writeProfile(args []string) error {
 	return err
 }
 
-// scanOften scans a file until five seconds are over.
+// scanOften scans a file until ten seconds are over.
 func scanOften(path string) error {
-	for begin := time.Now(); time.Since(begin) < 5*time.Second; {
+	for begin := time.Now(); time.Since(begin) < 10*time.Second; {
 		_, _, err := scan.Run(context.Background(), scan.Options{Paths: []string{path}, CancelWindow: 500 * time.Millisecond})
 		if err != nil {
 			return fmt.Errorf("cannot scan %s: %w", path, err)

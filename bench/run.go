@@ -41,7 +41,11 @@ type row struct {
 	other        figure // zero: the tool is not installed
 	own          figure // small or large: the input that the other tool read
 	reading      figure // of that input, without what is made of it; captures only
+	growth       []growth
 }
+
+// growth is what a capture of one size takes; its readers hold no more for more of it.
+type growth struct{ reading, whole figure }
 
 func measureAll(args []string) error {
 	flags := flag.NewFlagSet("bench run", flag.ContinueOnError)
@@ -87,6 +91,39 @@ func measureAll(args []string) error {
 	return os.WriteFile(*out, []byte(page), 0o644)
 }
 
+// readAlone reads a capture into events in a process of its own.
+func readAlone(file string) (run1, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return run1{}, fmt.Errorf("cannot find this program: %w", err)
+	}
+	return process(false, self, "read", file)
+}
+
+// grow measures captures of o.Bytes, and of a tenth, four and eight times as many, once each.
+func grow(bin, dir string, f traffic.Format, o traffic.Options) (all []growth, err error) {
+	file := filepath.Join(dir, "growing-"+f.File)
+	defer os.Remove(file)
+	for _, size := range []int64{o.Bytes / 10, o.Bytes, 4 * o.Bytes, 8 * o.Bytes} {
+		o.Bytes = size
+		if err := writeFile(file, f, o); err != nil {
+			return nil, err
+		}
+		reading, err := readAlone(file)
+		if err != nil {
+			return nil, err
+		}
+		whole, err := process(false, bin, "scan", "--no-progress", "--format", "json", file)
+		if err != nil {
+			return nil, err
+		}
+		g := growth{median([]run1{reading}), median([]run1{whole})}
+		g.reading.bytes, g.whole.bytes = sizeOf(file), sizeOf(file)
+		all = append(all, g)
+	}
+	return all, nil
+}
+
 func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (row, error) {
 	r := row{format: f.Name, rival: rivals()[f.Name]}
 	small, large := filepath.Join(dir, f.File), filepath.Join(dir, "large-"+f.File)
@@ -117,11 +154,7 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 			*step.to = append(*step.to, p)
 		}
 		if f.Name == "pcap" {
-			self, err := os.Executable()
-			if err != nil {
-				return r, fmt.Errorf("cannot find this program: %w", err)
-			}
-			p, err := process(false, self, "read", beside)
+			p, err := readAlone(beside)
 			if err != nil {
 				return r, err
 			}
@@ -143,6 +176,10 @@ func measure(bin, dir string, f traffic.Format, o traffic.Options, runs int) (ro
 	}
 	if len(alone) > 0 {
 		r.reading = median(alone)
+		var err error
+		if r.growth, err = grow(bin, dir, f, o); err != nil {
+			return r, err
+		}
 	}
 	if len(c) > 0 {
 		r.other = median(c)
