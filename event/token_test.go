@@ -55,6 +55,8 @@ func TestRunsAndScalars(t *testing.T) {
 	f("...", []string{"..."}, false)                             // no token at all
 }
 
+func mark(tok string) uint64 { return markOf(hash(tok), len(tok)) }
+
 // Marks are those of the tokens, one by one.
 func TestMarksOfTokens(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -76,6 +78,11 @@ func TestMarksOfTokens(t *testing.T) {
 		want = append(want, 0)
 		if got, whole := AddMarks(nil, string(text), limit); !slices.Equal(got, want) || whole != all {
 			t.Fatalf("%q up to %d: %x %v, want %x %v", text, limit, got, whole, want, all)
+		}
+		var first Run
+		copy(first[:], want[:min(len(want)-1, MarkGram)])
+		if got := RunOf(string(text)); limit > MarkGram && got != first {
+			t.Fatalf("%q begins with %x, want %x", text, got, first)
 		}
 	}
 }

@@ -96,8 +96,8 @@ func (b *Builder) OpenIn(x *Exchange, r Request) {
 
 // domainOf returns the domain of a server and path.
 func (b *Builder) domainOf(server, path string) *event.Domain {
-	if d := (event.Domain{Server: server, Path: path}); b.domain == nil || *b.domain != d {
-		b.domain = &d
+	if b.domain == nil || b.domain.Path != path || b.domain.Server != server {
+		b.domain = &event.Domain{Server: server, Path: path}
 	}
 	return b.domain
 }

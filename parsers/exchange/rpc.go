@@ -236,7 +236,11 @@ func short(value []byte, kind jsonparser.ValueType, max int) string {
 	if kind != jsonparser.String {
 		return ""
 	}
-	return mcp.Cut(mcp.Unescape(head(value, max)), max)
+	text := mcp.Unescape(head(value, max))
+	if len(text) <= max {
+		return text
+	}
+	return mcp.Cut(text, max)
 }
 
 // head takes enough of a raw string for max bytes of text, ending in no escape.
