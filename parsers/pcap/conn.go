@@ -31,6 +31,7 @@ type conn struct {
 	deadline      int64
 
 	server, name, peer string
+	through            string // what a tunnel leads to, "host:port"; "" = no tunnel
 
 	open      []*pending // exchanges in the order of their requests
 	req, resp *pending   // those whose request and response are read now
@@ -64,7 +65,7 @@ func (c *conn) becomeHTTP(client int, at spot) {
 	if client == 1 {
 		from, to = to, from
 	}
-	c.server = c.a.serverName(to, c.tls != nil)
+	c.server = c.serverName(to, c.tls != nil)
 	addr := from.addrPort()
 	c.name, c.peer = connName(addr, c.n), addr.Addr().String()
 	if c.half[0].msg.lost || c.half[1].msg.lost {
@@ -76,6 +77,17 @@ func (c *conn) becomeHTTP(client int, at spot) {
 	stats.Ignored -= n
 	c.unsure = 0
 	c.unpaired = c.early > 0
+}
+
+// serverName names who serves: the other end of the connection, or of the tunnel that it is.
+func (c *conn) serverName(to endpoint, tls bool) string {
+	switch {
+	case c.through == "":
+		return c.a.serverName(to, tls)
+	case tls:
+		return "https://" + c.through
+	}
+	return "http://" + c.through
 }
 
 // tellEarly tells of the bytes that were missing before the first message.
@@ -172,7 +184,7 @@ func (c *conn) unreadable(note string, i int, first []byte, at spot) {
 	}
 	addr := from.addrPort()
 	c.client, c.dark = client, note == "TLS"
-	c.server = c.a.serverName(to, note == "TLS")
+	c.server = c.serverName(to, note == "TLS")
 	c.a.unreadable(note, at, c.server, connName(addr, c.n), addr.Addr().String())
 	c.darken(at)
 	c.retire(kindOther)

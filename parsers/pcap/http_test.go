@@ -57,11 +57,45 @@ func TestMessages(t *testing.T) {
 		1 closed by server
 		0 unreadable WebSocket 1 http://10.0.0.1:8080`)
 	f("a tunnel through a proxy", func(c *pcaptest.Conn) {
-		c.Send(1*ms, toServer, "CONNECT example.org:443 HTTP/1.1\r\n\r\n")
-		c.Send(2*ms, toClient, "HTTP/1.1 200 OK\r\n\r\n")
+		c.Send(1*ms, toServer, "CONNECT example.org:80 HTTP/1.1\r\nHost: example.org:80\r\n\r\n")
+		c.Send(2*ms, toClient, "HTTP/1.1 200 Connection established\r\n\r\n")
+		c.Send(3*ms, toServer, post("s", call(1)))
+		c.Send(4*ms, toClient, jsonResponse(answer(1)))
+	}, `
+		1 opened CONNECT http://10.0.0.1:8080example.org:80 10.0.0.2:40000 absent
+		1 head 200 absent
+		1 closed by server
+		2 opened POST http://example.org:80/mcp 10.0.0.2:40000 id=s
+		2 message client→server request tools/call 1
+		2 head 200 absent
+		2 message server→client result  1
+		2 closed by server`)
+	f("a tunnel that is refused", func(c *pcaptest.Conn) {
+		c.Send(1*ms, toServer, "CONNECT example.org:80 HTTP/1.1\r\n\r\n")
+		c.Send(2*ms, toClient, "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
 		c.Send(3*ms, toServer, post("s", call(1)))
 	}, `
+		1 opened CONNECT http://10.0.0.1:8080example.org:80 10.0.0.2:40000 absent
+		1 head 407 absent
+		1 closed by server
+		2 opened POST http://10.0.0.1:8080/mcp 10.0.0.2:40000 id=s
+		2 message client→server request tools/call 1
+		2 closed by window`)
+	f("TLS in a tunnel", func(c *pcaptest.Conn) {
+		c.Send(1*ms, toServer, "CONNECT example.org:443 HTTP/1.1\r\n\r\n")
+		c.Send(2*ms, toClient, "HTTP/1.1 200 OK\r\n\r\n")
+		c.Send(3*ms, toServer, "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00")
+	}, `
 		1 opened CONNECT http://10.0.0.1:8080example.org:443 10.0.0.2:40000 absent
+		1 head 200 absent
+		1 closed by server
+		0 unreadable TLS 1 https://example.org:443`)
+	f("something else in a tunnel", func(c *pcaptest.Conn) {
+		c.Send(1*ms, toServer, "CONNECT example.org:22 HTTP/1.1\r\n\r\n")
+		c.Send(2*ms, toClient, "HTTP/1.1 200 OK\r\n\r\nSSH-2.0-x\r\n")
+		c.Send(3*ms, toServer, post("s", call(1)))
+	}, `
+		1 opened CONNECT http://10.0.0.1:8080example.org:22 10.0.0.2:40000 absent
 		1 head 200 absent
 		1 closed by server`)
 	f("garbage between messages", func(c *pcaptest.Conn) {

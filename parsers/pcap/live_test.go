@@ -1,6 +1,7 @@
 package pcap
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"crypto/ecdsa"
@@ -34,6 +35,7 @@ type wiretap struct {
 	conns  int
 	accept chan net.Conn
 	done   chan struct{}
+	proxy  bool // the server stands behind a proxy that opens tunnels
 }
 
 type write struct {
@@ -55,6 +57,14 @@ func newWiretap(t testing.TB) *wiretap {
 func (w *wiretap) Accept() (net.Conn, error) {
 	select {
 	case c := <-w.accept:
+		if w.proxy {
+			if _, err := http.ReadRequest(bufio.NewReader(c)); err != nil {
+				return nil, err
+			}
+			if _, err := io.WriteString(c, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+				return nil, err
+			}
+		}
 		return c, nil
 	case <-w.done:
 		return nil, net.ErrClosed
@@ -234,6 +244,7 @@ func talkLive(t testing.TB, prepare func(*http.Transport), h2c bool, tlsTo *tls.
 	if prepare != nil {
 		prepare(tr)
 	}
+	w.proxy = tr.Proxy != nil
 	converse(t, &http.Client{Transport: tr}, url)
 	tr.CloseIdleConnections()
 	stop()

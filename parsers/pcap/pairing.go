@@ -16,6 +16,7 @@ import (
 type pending struct {
 	x      exchange.Exchange
 	method string
+	target string // of CONNECT
 	start  uint32 // sequence number of the request's first byte
 	stream uint32 // HTTP/2
 	asked  bool   // the request is complete
@@ -53,6 +54,9 @@ func (c *conn) requestHead(i int, head []byte, whole bool, at spot, loss event.L
 	c.skipAnswers(at)
 	p := c.begin(exchange.Request{Method: method, Target: target, Header: fields, Loss: loss}, at)
 	p.start = m.startSeq
+	if method == "CONNECT" {
+		p.target = target[:min(len(target), 256)]
+	}
 	c.open = append(c.open, p)
 	c.req = p
 	switch {
@@ -183,8 +187,10 @@ func (c *conn) responseHead(i int, head []byte, whole bool, at spot, loss event.
 		return true
 	}
 	switch {
-	case status == 101 || p.method == "CONNECT" && status < 300:
+	case status == 101:
 		c.upgraded(p, i, at)
+	case p.method == "CONNECT" && status < 300:
+		c.tunneled(p, i, at)
 	case p.method == "HEAD" || status == 204 || status == 304:
 		c.responseDone(at)
 	case f.chunked:
@@ -248,13 +254,29 @@ func (c *conn) responseDone(at spot) {
 
 // upgraded ends the reading of a connection that left HTTP/1.1 (RFC 9110 §7.8).
 func (c *conn) upgraded(p *pending, i int, at spot) {
-	tunnel := p.method == "CONNECT"
 	c.close(p, at, event.ByServer, 0)
-	if tunnel {
-		c.retire(kindOther)
-	} else {
-		c.unreadable("WebSocket", i, nil, at)
+	c.unreadable("WebSocket", i, nil, at)
+}
+
+// tunneled begins a connection anew behind the CONNECT that p is (RFC 9110 §9.3.6): what
+// comes now is between the client and another server.
+func (c *conn) tunneled(p *pending, i int, at spot) {
+	through := p.target
+	c.close(p, at, event.ByServer, 0)
+	c.through = through
+	if c.tls != nil { // TLS in TLS is not opened
+		c.unreadable("TLS", i, nil, at)
+		return
 	}
+	c.closeAll(at, event.ByUnknown, event.LossResponseBody)
+	c.a.out.drain() // so that nothing sets them again
+	c.exchange, c.domain, c.domains = event.ExchangeID{}, event.Domain{}, nil
+	for k := range c.half {
+		m := &c.half[k].msg
+		c.dropText(m)
+		m.state = inStart
+	}
+	c.kind = kindUnknown
 }
 
 // close ends an exchange and forgets it.

@@ -6,9 +6,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand"
+	"net/http"
+	"net/url"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/isodetect/isodetect/event"
@@ -64,6 +67,49 @@ func TestLiveTLS(t *testing.T) {
 	for _, s := range tls.CipherSuites() {
 		if slices.Contains(s.SupportedVersions, tls.VersionTLS12) && strings.Contains(s.Name, "ECDSA") && !strings.Contains(s.Name, "CBC") {
 			f("1.2 with "+s.Name, only12(s.ID))
+		}
+	}
+}
+
+// What goes through a forward proxy is read like what goes straight, and belongs to the server behind it.
+func TestLiveTunnel(t *testing.T) {
+	for _, proto := range []string{"h2", "http/1.1"} {
+		var keys bytes.Buffer
+		server := &tls.Config{Certificates: []tls.Certificate{certificate(t)}, NextProtos: []string{proto}}
+		w := talkLive(t, func(tr *http.Transport) {
+			tr.TLSClientConfig = &tls.Config{InsecureSkipVerify: true, KeyLogWriter: locked{new(sync.Mutex), &keys}}
+			tr.Protocols.SetHTTP2(proto == "h2")
+			tr.Proxy = http.ProxyURL(&url.URL{Scheme: "http", Host: "proxy:3128"})
+		}, false, server)
+		for _, segment := range []int{3, 1448, 0} {
+			t.Logf("%s, segments of %d", proto, segment)
+			got := readWith(t, logOf(t, keys.String()), ether.Encode(w.packets(segment)))
+			var inside []string
+			tunnels, inTunnel := 0, map[string]bool{}
+			for i, l := range plainLines(got.lines) {
+				n, rest, _ := strings.Cut(l, " ")
+				if strings.HasPrefix(rest, "opened CONNECT ") {
+					inTunnel[n] = true
+					tunnels++
+				}
+				if inTunnel[n] {
+					continue
+				}
+				if got.events[i].Domain.Server != "https://10.0.0.1:8080" {
+					t.Errorf("%s: of %s", l, got.events[i].Domain.Server)
+				}
+				inside = append(inside, rest)
+			}
+			var want []string
+			for l := range strings.Lines(conversation) {
+				if _, rest, ok := strings.Cut(strings.TrimSpace(l), " "); ok {
+					want = append(want, rest)
+				}
+			}
+			expect(t, inside, strings.Join(want, "\n"))
+			if tunnels != w.conns {
+				t.Errorf("%d tunnels were told of %d", tunnels, w.conns)
+			}
 		}
 	}
 }
