@@ -23,6 +23,7 @@ type Domain struct {
 	Joined bool  // several recordings show its traffic, and what each shows alone is judged beside it
 	Lags   []Lag
 	Log    bool // known from logs only
+	MCP    bool // something of it is MCP
 	First  int64
 	Last   int64
 	Now    event.Time // of the event being applied

@@ -81,6 +81,7 @@ func (s *State) Apply(ev *event.Event) *Moment {
 	}
 	d.Views = d.Views || ev.View != d.View
 	d.Log = d.Log && ev.Exchange.N == 0
+	d.MCP = d.MCP || d.speaks(ev)
 	d.stamp(ev.Time)
 	d.untimedNow = ev.Loss&event.LossTime != 0 && ev.At.Unit == event.UnitEntry
 	d.Untimed = d.Untimed || d.untimedNow

@@ -1,5 +1,7 @@
 package mcp
 
+import "strings"
+
 // Methods that isodetect has to know by name. Every other method is carried as
 // it is and never judged by its name.
 const (
@@ -45,4 +47,14 @@ func SessionBound(method string) bool {
 // without a session by correct servers.
 func NeedsNoSession(method string) bool {
 	return method == Initialize || method == Ping || method == Discover
+}
+
+// Known reports whether a method is one of MCP, of whatever revision. Methods of
+// vendors are none.
+func Known(method string) bool {
+	switch method {
+	case Initialize, Discover, Ping, Listen, Sampling, Elicitation, RootsList:
+		return true
+	}
+	return SessionBound(method) || strings.HasPrefix(method, "notifications/") || strings.HasPrefix(method, "tasks/")
 }

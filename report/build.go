@@ -42,7 +42,10 @@ func Build(res *verdict.Result, inputs []*source.Input, opt Options) *Report {
 		Domains:  make([]Domain, 0, len(res.Domains)),
 		Findings: []Finding{},
 		Notes:    []Note{},
-		Verdict:  Verdict{Outcome: res.Outcome, ExitCode: res.ExitCode, Why: b.mask.text(res.Why), FailOn: res.FailOn, Below: res.Below},
+		Verdict:  Verdict{Outcome: res.Outcome, ExitCode: res.ExitCode, Why: b.mask.text(res.Why), FailOn: res.FailOn, Help: b.mask.texts(res.Help), Below: res.Below},
+	}
+	if w := &res.Without; w.URLs > 0 {
+		r.Without = &WithoutMCP{URLs: w.URLs, Exchanges: w.Exchanges, Named: b.mask.texts(w.Named)}
 	}
 	for _, e := range res.Known.Expired {
 		r.Baseline = append(r.Baseline, Baseline{Entry: e.Fingerprint, State: "expired", Why: b.mask.text(fmt.Sprintf("accepted until %s (%s); its finding counts again", e.Expires.Format(time.DateOnly), e.Reason))})

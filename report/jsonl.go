@@ -45,10 +45,11 @@ func JSONLines(w io.Writer, r *Report) error {
 		Schema string `json:"schema"`
 		Record string `json:"record"`
 		*Verdict
+		Without    *WithoutMCP    `json:"without_mcp,omitempty"`
 		Hidden     map[string]int `json:"hidden,omitempty"`
 		Unselected int            `json:"unselected,omitempty"`
 		Tool       Tool           `json:"tool"`
-	}{r.Schema, "verdict", &r.Verdict, r.Hidden, r.Unselected, r.Tool})
+	}{r.Schema, "verdict", &r.Verdict, r.Without, r.Hidden, r.Unselected, r.Tool})
 	if _, err := w.Write(safeJSON(buf.Bytes())); err != nil {
 		return fmt.Errorf("cannot write the report as JSON lines: %w", err)
 	}

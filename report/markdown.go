@@ -100,6 +100,12 @@ func markdownTail(r *Report) string {
 	if rows > maxTailRows {
 		fmt.Fprintf(&b, "\n%d more rows are left out.\n", rows-maxTailRows)
 	}
+	if r.Without != nil {
+		fmt.Fprintf(&b, "\n%s\n", md(sentence(without(r))))
+	}
+	for _, h := range r.Verdict.Help {
+		fmt.Fprintf(&b, "\n- %s\n", md(h))
+	}
 	fmt.Fprintf(&b, "\n%s %s, exit code %d\n", r.Tool.Name, r.Tool.Version, r.Verdict.ExitCode)
 	return b.String()
 }

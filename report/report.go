@@ -7,13 +7,15 @@ const Schema = "isodetect/report/v1"
 
 // Report is the whole result of a run, masked and escaped as the user asked.
 type Report struct {
-	Schema   string    `json:"schema"`
-	Tool     Tool      `json:"tool"`
-	Inputs   []Input   `json:"inputs"`
-	Domains  []Domain  `json:"domains"`
-	Findings []Finding `json:"findings"`
-	Notes    []Note    `json:"notes"`
-	Verdict  Verdict   `json:"verdict"`
+	Schema  string   `json:"schema"`
+	Tool    Tool     `json:"tool"`
+	Inputs  []Input  `json:"inputs"`
+	Domains []Domain `json:"domains"`
+	// Without counts what was read and carried no MCP; nil = nothing.
+	Without  *WithoutMCP `json:"without_mcp,omitempty"`
+	Findings []Finding   `json:"findings"`
+	Notes    []Note      `json:"notes"`
+	Verdict  Verdict     `json:"verdict"`
 	// Hidden counts what --show would bring, by its word: possible, hazard, rejected, notes.
 	Hidden   map[string]int `json:"hidden,omitempty"`
 	Baseline []Baseline     `json:"baseline,omitempty"` // entries that are over
@@ -95,6 +97,14 @@ type Domain struct {
 	Help       []string      `json:"help,omitempty"` // recipes that would make more assessable
 	Boundary   []string      `json:"boundary"`
 	AlsoIn     []string      `json:"also_in,omitempty"` // domains that show one of its server-issued session ids
+}
+
+// WithoutMCP counts the URLs whose traffic was read and carried no MCP, so that they
+// are no domains.
+type WithoutMCP struct {
+	URLs      int      `json:"urls"`
+	Exchanges uint64   `json:"exchanges"`
+	Named     []string `json:"named"` // the first of them, at most 10
 }
 
 // Condition is one validity condition: met, failed or unknown.
@@ -181,9 +191,10 @@ type Note struct {
 
 // Verdict is the outcome of the run.
 type Verdict struct {
-	Outcome  string `json:"outcome"` // signals, clean, inconclusive, error
-	ExitCode int    `json:"exit_code"`
-	Why      string `json:"why"`
-	FailOn   string `json:"fail_on"`
-	Below    string `json:"below_threshold,omitempty"` // findings that do not fail the run, such as "2 probable"
+	Outcome  string   `json:"outcome"` // signals, clean, inconclusive, error
+	ExitCode int      `json:"exit_code"`
+	Why      string   `json:"why"`
+	FailOn   string   `json:"fail_on"`
+	Help     []string `json:"help,omitempty"`            // recipes for the run as a whole
+	Below    string   `json:"below_threshold,omitempty"` // findings that do not fail the run, such as "2 probable"
 }

@@ -14,7 +14,7 @@ import (
 
 // domains writes for every domain what was judged, and what was not and why.
 func (p *page) domains(r *Report) {
-	if len(r.Domains) == 0 {
+	if len(r.Domains) == 0 && r.Without == nil && len(r.Verdict.Help) == 0 {
 		return
 	}
 	p.heading("What was judged, and what not")
@@ -24,6 +24,35 @@ func (p *page) domains(r *Report) {
 		}
 		p.domain(&r.Domains[i])
 	}
+	if r.Without != nil {
+		if len(r.Domains) > 0 {
+			p.blank()
+		}
+		p.para("  ", without(r), lipgloss.Style{})
+	}
+	for _, h := range r.Verdict.Help {
+		p.para("  → ", h, lipgloss.Style{})
+	}
+}
+
+// maxWithout is how many URLs without MCP a text names.
+const maxWithout = 3
+
+// without names what was read and carried no MCP.
+func without(r *Report) string {
+	w, other := r.Without, ""
+	if len(r.Domains) > 0 {
+		other = "other "
+	}
+	var named []string
+	for _, id := range w.Named[:min(len(w.Named), maxWithout)] {
+		named = append(named, escape(clip(id)))
+	}
+	text := plural(w.URLs, other+"URL", other+"URLs") + " carried no MCP: " + strings.Join(named, ", ")
+	if more := w.URLs - len(named); more > 0 {
+		text += fmt.Sprintf(", and %d more", more)
+	}
+	return text
 }
 
 func (p *page) domain(d *Domain) {

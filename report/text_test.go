@@ -139,6 +139,7 @@ func TestTextHostile(t *testing.T) {
 	d.ID, d.Why, d.Help, d.AlsoIn = evil, evil, []string{evil}, []string{evil}
 	d.Conditions[0].Why, d.Signals[0].Why = evil, evil
 	f.Domain = evil
+	res.Without, res.Help = verdict.WithoutMCP{URLs: 1, Named: []string{evil}}, []string{evil}
 	res.Notes[0].Text, res.Why = evil, evil
 	st := &in[0].Stats
 	in[0].Path, st.Err, st.Notes, st.Wrappers = evil, evil, []string{evil}, []string{evil}

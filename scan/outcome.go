@@ -23,6 +23,7 @@ func conclude(res *verdict.Result, set *parsers.Set, opt Options, interrupted bo
 		return
 	}
 	if err := set.Unreadable(); err != nil {
+		res.Help = nil
 		res.Outcome, res.ExitCode, res.Why = verdict.OutcomeError, verdict.ExitError, join(err.Error(), res.Why)
 		return
 	}

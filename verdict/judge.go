@@ -32,11 +32,11 @@ func Judge(e *rules.Engine, o Options) *Result {
 	ruling, known, err := rule(e, o)
 	res.Known = known
 	for _, s := range e.Sinks {
-		d := judgeDomain(e, s, o)
-		if d.Parties == 0 && len(s.Findings) == 0 && s.Domain.Requests == 0 && len(s.Tallies) == 0 {
-			continue // an endpoint without any MCP traffic
+		if s.Domain.WithoutMCP() && len(s.Findings) == 0 {
+			res.Without.add(s.Domain)
+			continue
 		}
-		res.Domains = append(res.Domains, d)
+		res.Domains = append(res.Domains, judgeDomain(e, s, o))
 		for _, f := range s.Findings {
 			if f.Strength == signals.Hazard && covered(f, s.Findings) {
 				continue
@@ -296,7 +296,7 @@ func creation(c *correlate.Domain) Condition {
 func complete(c *correlate.Domain) Condition {
 	var holes []string
 	if c.Gaps > 0 {
-		holes = append(holes, fmt.Sprintf("%d gaps", c.Gaps))
+		holes = append(holes, counted(c.Gaps, "gap"))
 	}
 	if c.BodiesLost > 0 {
 		holes = append(holes, fmt.Sprintf("%d bodies not recorded", c.BodiesLost))
@@ -516,10 +516,10 @@ func overall(e *rules.Engine, res *Result, ruling gate.Ruling) {
 	switch {
 	case ruling.Fails():
 		res.Outcome, res.ExitCode = OutcomeSignals, ExitFindings
-		res.Why = fmt.Sprintf("isolation failed in %d of %d domains", signal, len(res.Domains)) + held(res.FailOn, ruling)
+		res.Why = fmt.Sprintf("isolation failed in %d of %s", signal, counted(len(res.Domains), "domain")) + held(res.FailOn, ruling)
 	case clean > 0:
 		res.Outcome, res.ExitCode = OutcomeClean, ExitClean
-		res.Why = fmt.Sprintf("nothing at or above the threshold in the %d of %d domains that could be judged%s", clean, len(res.Domains), coverage(res))
+		res.Why = fmt.Sprintf("nothing at or above the threshold in the %d of %s that could be judged%s", clean, counted(len(res.Domains), "domain"), coverage(res))
 	default:
 		res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
 		res.Why = inconclusive(e, res)
@@ -533,6 +533,14 @@ func overall(e *rules.Engine, res *Result, ruling gate.Ruling) {
 			res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
 		}
 	}
+}
+
+// counted writes a number with what it counts.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
 }
 
 // required makes a clean run inconclusive that never judged a signal which the user demands.
@@ -622,7 +630,7 @@ func unlock(what string) string {
 func inconclusive(e *rules.Engine, res *Result) string {
 	var why []string
 	for _, u := range e.State.Unread {
-		why = append(why, fmt.Sprintf("%s, %d connections, not readable%s", u.What, u.N, unlock(u.What)))
+		why = append(why, fmt.Sprintf("%s, %s, not readable%s", u.What, counted(u.N, "connection"), unlock(u.What)))
 	}
 	if e.State.Stdio {
 		why = append(why, "stdio transport: one client per process, nothing to judge")
@@ -633,7 +641,8 @@ func inconclusive(e *rules.Engine, res *Result) string {
 		}
 	}
 	if len(why) == 0 {
-		return "no MCP traffic was recognised"
+		res.Help = append(res.Help, res.Without.advice())
+		return "no MCP traffic was recognised" + res.Without.why()
 	}
 	return strings.Join(why, "; ")
 }

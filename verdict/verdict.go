@@ -37,15 +37,17 @@ const (
 // Result is the verdict over everything that was read.
 type Result struct {
 	Domains  []Domain
+	Without  WithoutMCP        // what else was read, beside the domains
 	Findings []signals.Finding // sorted: strongest first, then by first occurrence
 	Notes    []signals.Note
 	Outcome  string
 	ExitCode int
 	Why      string
-	Below    string // findings that are valid and do not fail the run, by strength, such as "2 probable"; "" = none
-	FailOn   string // the gate, as the user wrote it
-	Known    Known  // what the baseline did
-	Unmet    string // which demand of the user the run did not meet, "" = none
+	Below    string   // findings that are valid and do not fail the run, by strength, such as "2 probable"; "" = none
+	FailOn   string   // the gate, as the user wrote it
+	Known    Known    // what the baseline did
+	Help     []string // recipes for the run as a whole; those of a domain stand there
+	Unmet    string   // which demand of the user the run did not meet, "" = none
 }
 
 // Domain is the verdict over one domain.
