@@ -25,13 +25,16 @@ func (d *Domain) noteLoss(x *Exchange, ev *event.Event) {
 	if ev.Kind == event.Opened && ev.Loss&event.LossHeaders != 0 && x.Asked.State == event.Unknown {
 		d.Hole[event.ToServer] = at // whose request this was is not known
 	}
+	if ev.Kind == event.Opened && ev.Loss&event.LossHeaders != 0 {
+		d.Losses.Heads[causeOf(x, ev.Loss)]++
+	}
 	if ev.Loss&event.LossRequestBody != 0 && x.Method != "GET" && x.Method != "DELETE" {
 		x.lose(event.ToServer, at)
-		d.BodiesLost++
+		d.lostBody(x, ev.Loss)
 	}
 	if ev.Kind == event.Closed && ev.Loss&event.LossResponseBody != 0 && (x.Status == 200 || x.Status == 0 && ev.Loss&event.LossSnap != 0) {
 		x.lose(event.ToClient, at)
-		d.BodiesLost++
+		d.lostBody(x, ev.Loss)
 	}
 	if ev.Loss&event.LossRequest != 0 && ev.Kind == event.Opened {
 		x.lose(event.ToServer, at)
@@ -102,8 +105,14 @@ func directions(dir event.Dir) []event.Dir {
 
 // cut notes a hole where it belongs: a connection, an exchange, or the domain.
 func (d *Domain) cut(ev *event.Event, x *Exchange, conn *Conn) {
-	d.Gaps++
+	d.lostGap(ev)
 	d.LossFlags |= ev.Loss
+	if x != nil {
+		x.Gapped = true
+	}
+	if conn != nil {
+		conn.Gapped = true
+	}
 	at := max(ev.Time.To, 1)
 	for _, dir := range directions(ev.Dir) {
 		switch {

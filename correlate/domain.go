@@ -79,7 +79,9 @@ type Domain struct {
 	Gaps       int
 	LossFlags  event.Loss // of all its exchanges, together
 	BodiesLost int        // exchanges whose response or request body was not recorded
-	Paired     bool       // exchanges were rebuilt by id: crossing cannot show
+	Losses     Losses
+	Units      uint8 // set of 1 << event.Unit: what records its exchanges stand in
+	Paired     bool  // exchanges were rebuilt by id: crossing cannot show
 	Evicted    int
 	SSE        bool // the HTTP+SSE transport was seen
 

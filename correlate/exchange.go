@@ -29,6 +29,7 @@ type Exchange struct {
 	Whole     bool // it closed before its connection got a hole that unpairs
 	Resumed   bool // the stream replays or goes on with an earlier one
 	Resumable bool // an SSE event id was seen: the client may resume it elsewhere
+	Gapped    bool // a gap of the recording is in it
 	Interval  bool // its messages have intervals for times
 	NewID     bool // its response named a session that no exchange named before
 	Bound     bool // fallback: the answer named another session

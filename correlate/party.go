@@ -193,6 +193,7 @@ type Conn struct {
 	Sender   *Sender  // who sent its last request
 	Holes    *Holes
 	LastUse  int64
+	Gapped   bool // a gap of the recording is on it
 	Mixed    bool // it carried more sessions than the list holds
 	Unpaired bool // how many messages a hole swallowed is not known: answers and requests cannot be paired from then on
 }

@@ -139,6 +139,7 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 		d.Hole = s.Holes[ev.At.Source]
 		if d.Hole != ([3]int64{}) {
 			d.Gaps++
+			d.Losses.Gaps[InGap]++
 		}
 		s.ByKey[ev.Domain] = d
 		s.Domains = append(s.Domains, d)
@@ -162,6 +163,7 @@ func (s *State) unreadable(ev *event.Event) {
 func (s *State) opened(m *Moment) {
 	ev, d := m.Event, m.Domain
 	d.Xchanges++
+	d.Units |= 1 << ev.At.Unit
 	x := &Exchange{
 		ID: ev.Exchange, Domain: d, Method: ev.HTTPMethod, Stream: ev.Stream, Asked: ev.Asked,
 		Opened: refOf(ev), Loss: ev.Loss, Resumed: ev.Resume != "", Era: mcp.EraLegacy,

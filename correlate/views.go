@@ -84,6 +84,6 @@ func (d *Domain) Supplement(alone *Domain, whole bool) {
 		d.Overlap, d.OverlapWhy = true, alone.OverlapWhy
 	}
 	if whole {
-		d.Gaps, d.BodiesLost, d.Paired, d.LossFlags = 0, 0, false, alone.LossFlags
+		d.Gaps, d.BodiesLost, d.Paired, d.LossFlags, d.Losses = 0, 0, false, alone.LossFlags, Losses{}
 	}
 }

@@ -157,6 +157,7 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 	default:
 		d.Outcome = OutcomeInconclusive
 		d.Why = whyNothing(s, o)
+		d.Help = once(append(d.Help, otherwise(c, o)...))
 	}
 	return d
 }
@@ -187,31 +188,6 @@ func eras(c *correlate.Domain) []string {
 		out = append(out, "modern")
 	}
 	return out
-}
-
-// whyNothing says why nothing could be judged in a domain.
-func whyNothing(s *rules.Sink, o Options) string {
-	c := s.Domain
-	switch {
-	case o.outside(c):
-		return "nothing was recorded between --since and --until"
-	case c.Modern && !c.Legacy:
-		return "all requests are of the modern era (2026-07-28 on), which is not judged yet"
-	case parties(c) == 0:
-		return "no MCP message of a known sender was recognised"
-	case !c.Overlap && parties(c) == 1:
-		return "one party only: isolation cannot fail, or be seen to hold, without a second one"
-	case !c.Overlap:
-		return apart(c)
-	case c.BodiesLost > 0:
-		return "bodies were not recorded"
-	case c.Modern:
-		return "part of the traffic is of the modern era (2026-07-28 on), which is not judged yet; in the rest no signal had an occasion to show"
-	}
-	if o.Since != 0 || o.Until != 0 {
-		return "the occasions at which a signal shows did not occur between --since and --until"
-	}
-	return "the occasions at which a signal shows did not occur in view"
 }
 
 // conditions tests the validity conditions of DETECTION §4.
@@ -255,6 +231,8 @@ func overlap(c *correlate.Domain) Condition {
 		return Condition{"overlap", Met, c.OverlapWhy}
 	case c.Untimed:
 		return Condition{"overlap", Unknown, "the exchanges have no times of their own, so that none is known to overlap another one"}
+	case alike(c) != "":
+		return Condition{"overlap", Unknown, indistinct}
 	}
 	return Condition{"overlap", Failed, "no two parties were live, or had requests in flight, at one moment"}
 }
@@ -296,28 +274,28 @@ func creation(c *correlate.Domain) Condition {
 func complete(c *correlate.Domain) Condition {
 	var holes []string
 	if c.Gaps > 0 {
-		holes = append(holes, counted(c.Gaps, "gap"))
+		holes = append(holes, strings.Join(append([]string{counted(c.Gaps, "gap")}, c.Losses.Notes...), ": "))
 	}
 	if c.BodiesLost > 0 {
-		holes = append(holes, fmt.Sprintf("%d bodies not recorded", c.BodiesLost))
+		holes = append(holes, bodiesLost(c))
 	}
-	if c.LossFlags&event.LossSnap != 0 {
+	if c.LossFlags&event.LossSnap != 0 && c.Losses.Bodies[correlate.BySnap] == 0 {
 		holes = append(holes, "packets cut by the snap length")
 	}
-	if c.LossFlags&event.LossStart != 0 {
+	if c.LossFlags&event.LossStart != 0 && c.Losses.Bodies[correlate.BeforeStart] == 0 {
 		holes = append(holes, "connections that began before the recording")
 	}
 	if c.Paired {
 		holes = append(holes, "requests and answers paired by id")
 	}
 	if c.Evicted > 0 {
-		holes = append(holes, fmt.Sprintf("%d items of state evicted", c.Evicted))
+		holes = append(holes, counted(c.Evicted, "item")+" of state evicted")
 	}
 	if c.Log {
 		return Condition{"complete", Unknown, "a log holds what its level lets through"}
 	}
 	if len(holes) > 0 {
-		return Condition{"complete", Failed, strings.Join(holes, ", ") + ": no argument from absence where they touch it"}
+		return Condition{"complete", Failed, strings.Join(holes, "; ") + ": no argument from absence where they touch it"}
 	}
 	return Condition{"complete", Met, "no gap, all bodies recorded"}
 }
@@ -389,9 +367,9 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 		case c.Paired && sig.Requires&signals.Pairing != 0:
 			st.State, st.Why = NotAssessable, "requests and answers were paired by id"
 		case c.LossFlags&event.LossHeaders != 0 && sig.Requires&signals.Headers != 0:
-			st.State, st.Why = NotAssessable, "headers were cut, so which requests named no session is not known"
+			st.State, st.Why = NotAssessable, headsLost(c)
 		case c.BodiesLost > 0 && sig.Requires&signals.Bodies != 0:
-			st.State, st.Why = NotAssessable, "bodies were not recorded, so the occasion may have been there"
+			st.State, st.Why = NotAssessable, bodiesLost(c)+", so the occasion may have been there"
 		default:
 			st.State, st.Why = NotObserved, sig.Occasion
 		}
@@ -400,43 +378,7 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 		}
 		out = append(out, st)
 	}
-	return out, slices.Compact(slices.Sorted(slices.Values(help)))
-}
-
-// apart says why nothing that needs an overlap was judged.
-func apart(c *correlate.Domain) string {
-	if c.Untimed {
-		return "the times of the exchanges are not known, so that no two parties are known to have been live at one moment"
-	}
-	return "no two parties were live at one moment"
-}
-
-// recipes names what would make a signal assessable.
-func recipes(c *correlate.Domain, sig *signals.Signal) []string {
-	var out []string
-	if !c.Overlap {
-		out = append(out, "record at least two clients that use the server at the same time")
-	}
-	if c.Log {
-		if sig == signals.FallbackResolution { // the one that an access log can carry
-			out = append(out, sig.Name+" in a log: "+sig.Log)
-		}
-		out = append(out, "log what docs/logging.md lists for each signal (also isodetect explain SIGNAL), or record the traffic: tcpdump -i any -s 0 -B 16384 -w mcp.pcap tcp port PORT")
-		return out
-	}
-	if c.LossFlags&event.LossSnap != 0 {
-		out = append(out, "capture whole packets: tcpdump -s 0")
-	}
-	if c.Gaps > 0 {
-		out = append(out, "capture without loss: tcpdump -B 16384, without --immediate-mode")
-	}
-	if c.LossFlags&event.LossStart != 0 {
-		out = append(out, "start the recording before the clients connect")
-	}
-	if c.BodiesLost > 0 {
-		out = append(out, "record with bodies, and end the streams before the export")
-	}
-	return out
+	return out, once(help)
 }
 
 // alsoIn names, for each domain, others that show one of its server-issued
