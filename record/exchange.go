@@ -224,10 +224,19 @@ func (l *live) fail(err error) (reached bool) {
 	default:
 		if !l.closed {
 			l.r.j.put(line{K: "gap", X: l.x, Missing: "the server could not be reached: " + err.Error()})
+			l.r.unreached(err)
 		}
 		l.close("", err.Error())
 	}
 	return l.sent
+}
+
+// unreached counts an exchange for which the server could not be reached.
+func (r *Recorder) unreached(err error) {
+	r.lost.Add(1)
+	if r.opt.Unreached != nil {
+		r.opt.Unreached(err)
+	}
 }
 
 // body puts a recorded body into a line: as a JSON value where it is one, as text,

@@ -144,7 +144,8 @@ func TestServerDies(t *testing.T) {
 }
 
 func TestServerIsNotThere(t *testing.T) {
-	p := behind(t, "http://127.0.0.1:1", Options{})
+	told := make(chan error, 1)
+	p := behind(t, "http://127.0.0.1:1", Options{Unreached: func(err error) { told <- err }})
 	res, err := client(t).Get(p.url)
 	if err != nil {
 		t.Fatal(err)
@@ -155,6 +156,9 @@ func TestServerIsNotThere(t *testing.T) {
 		t.Errorf("%d %s", res.StatusCode, body)
 	}
 	p.rec.wait(t, 1, `"k":"gap"`, "could not be reached")
+	if err := <-told; err == nil {
+		t.Error("it is told without the reason")
+	}
 	if heads := p.rec.of(t, "head"); len(heads) > 0 {
 		t.Errorf("an answer is recorded that no server gave: %v", heads)
 	}

@@ -32,6 +32,7 @@ type Options struct {
 	KeepHost    bool          // pass the client's Host header on, whatever it is
 	BehindProxy bool          // the clients' addresses are those of a proxy: leave them out
 	MaxBody     int           // bytes of a body or event that are recorded; 0 = 40 MiB, which fit into one line
+	Unreached   func(error)   // is told of each exchange for which the server could not be reached, perhaps of several at once; nil = nobody is
 	Grace       time.Duration // how long Serve waits for open exchanges when it is stopped; 0 = 1 s
 }
 
@@ -45,6 +46,7 @@ type Recorder struct {
 	proxy httputil.ReverseProxy
 	link  *link // for requests of a server that was not set up by Serve
 	n     atomic.Int64
+	lost  atomic.Int64
 }
 
 // New returns a Recorder and writes the first line of the recording.
@@ -94,6 +96,9 @@ func CheckUpstream(u *url.URL) error {
 
 // Exchanges returns how many exchanges have begun.
 func (r *Recorder) Exchanges() int64 { return r.n.Load() }
+
+// Unreached returns for how many of them the server could not be reached.
+func (r *Recorder) Unreached() int64 { return r.lost.Load() }
 
 type liveKey struct{}
 

@@ -8,7 +8,9 @@ import (
 	"net"
 	"net/url"
 	"os"
+	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -45,6 +47,9 @@ listen or write.`,
 			if out == "" {
 				return errors.New("no output: name a file with -o FILE, or - for standard output")
 			}
+			if _, err := strconv.ParseUint(listen, 10, 16); err == nil {
+				return fmt.Errorf("cannot listen on %q: use host:port, such as 127.0.0.1:%s, or :%s", listen, listen, listen)
+			}
 			ln, err := net.Listen("tcp", loopbackFirst(listen))
 			if err != nil {
 				return fmt.Errorf("cannot listen on %q: %w", listen, err)
@@ -57,17 +62,21 @@ listen or write.`,
 			if err != nil {
 				return err
 			}
+			opt.Unreached = firstUnreached(c.ErrOrStderr(), u)
 			opt.Upstream, opt.Out, opt.Creator = u, w, "isodetect record "+version()
 			r, err := record.New(opt)
 			if err != nil {
 				return errors.Join(err, done())
 			}
 			fmt.Fprintf(c.ErrOrStderr(), "isodetect: recording http://%s -> %s; interrupt to end\n", ln.Addr(), report.Printable(u.String()))
+			if path := strings.TrimSuffix(u.Path, "/"); path != "" {
+				fmt.Fprintf(c.ErrOrStderr(), "isodetect: --upstream has a path: what clients ask for is put behind it, so that /x is %s/x at the server\n", report.Printable(path))
+			}
 			err = r.Serve(c.Context(), ln)
 			if e := done(); err == nil {
 				err = e
 			}
-			fmt.Fprintf(c.ErrOrStderr(), "isodetect: recorded %d exchanges\n", r.Exchanges())
+			fmt.Fprintf(c.ErrOrStderr(), "isodetect: recorded %s\n", recorded(r.Exchanges(), r.Unreached()))
 			return err
 		},
 	}
@@ -82,6 +91,29 @@ listen or write.`,
 	fs.BoolVar(&opt.KeepHost, "keep-host", false, "pass the Host header on also where it names this recorder")
 	fs.BoolVar(&opt.BehindProxy, "behind-proxy", false, "clients come through a proxy: do not take its address for theirs")
 	return cmd
+}
+
+// firstUnreached returns what tells w the first time that the server cannot be
+// reached. The recording holds every time.
+func firstUnreached(w io.Writer, u *url.URL) func(error) {
+	var once sync.Once
+	return func(err error) {
+		once.Do(func() {
+			fmt.Fprintf(w, "isodetect: cannot reach %s: %s; clients get 502\n", report.Printable(u.String()), report.Printable(err.Error()))
+		})
+	}
+}
+
+// recorded tells how many exchanges a recording holds.
+func recorded(n, unreached int64) string {
+	text := strconv.FormatInt(n, 10) + " exchanges"
+	if n == 1 {
+		text = "1 exchange"
+	}
+	if unreached > 0 {
+		text += fmt.Sprintf(", %d of them for which the server could not be reached", unreached)
+	}
+	return text
 }
 
 // loopbackFirst makes an address without a host one of this machine only.
