@@ -94,6 +94,7 @@ func section(b *strings.Builder, s *signals.Signal) {
 		looks = append(looks, "**"+l.Input+"**: "+l.Text)
 	}
 	list("Variants", variants)
+	list("Who is who", []string{"**cause**: " + s.Cause, "**victim**: " + s.Victim})
 	list("How it looks", looks)
 	list("What looks like it and is not reported", s.LookAlike)
 	list("What it takes to judge it", s.Needs)

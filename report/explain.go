@@ -39,6 +39,9 @@ func Explain(w io.Writer, s *signals.Signal, st Style) error {
 			p.entry(v.Name, what)
 		}
 	}
+	p.heading("Who is who")
+	p.entry("cause", s.Cause)
+	p.entry("victim", s.Victim)
 	if len(s.Looks) > 0 {
 		p.heading("How it looks")
 		for _, l := range s.Looks {

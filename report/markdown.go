@@ -111,7 +111,7 @@ func markdownTail(r *Report) string {
 }
 
 // clip cuts a text that stands in every row of a table.
-func clip(s string) string { return shorten(s, 100) }
+func clip(s string) string { return ellipsis(s, 100) }
 
 // remedyFirst reports whether the finding is the first valid one of its signal.
 func remedyFirst(r *Report, i int) bool {

@@ -106,7 +106,7 @@ func counted(r *Report) []string {
 func (p *page) affected(r *Report) {
 	for i := range r.Domains {
 		d := &r.Domains[i]
-		who := map[string][]string{} // role → parties in order of appearance
+		who := map[string][]string{} // what the role is called → parties in order of appearance
 		first, last, n := "", "", 0
 		for j := range r.Findings {
 			f := &r.Findings[j]
@@ -115,8 +115,9 @@ func (p *page) affected(r *Report) {
 			}
 			n++
 			for _, q := range f.Parties {
-				if name := partyName(q); !slices.Contains(who[q.Role], name) {
-					who[q.Role] = append(who[q.Role], name)
+				word, name := roleWord(f, q.Role), partyName(q)
+				if !slices.Contains(who[word], name) {
+					who[word] = append(who[word], name)
 				}
 			}
 			if f.FirstSeen != "" && (first == "" || f.FirstSeen < first) {
@@ -131,34 +132,10 @@ func (p *page) affected(r *Report) {
 		p.para("  Endpoint  ", escape(d.ID), p.bold)
 		p.para("  Affected  ", someOf(who["victim"], d.Parties), p.bold)
 		p.para("  Cause     ", someOf(who["cause"], 0), lipgloss.Style{})
+		p.para("  Receiver  ", someOf(who["receiver"], 0), lipgloss.Style{})
+		p.para("  Donor     ", someOf(who["donor"], 0), lipgloss.Style{})
 		p.para("  Perhaps   ", someOf(who["candidate"], 0), lipgloss.Style{})
 		p.para("  When      ", span(first, last), lipgloss.Style{})
-	}
-}
-
-// overviewFrom is from how many findings on a list of them comes first.
-const overviewFrom = 4
-
-// overview lists the findings, one a line.
-func (p *page) overview(r *Report) {
-	if len(r.Findings) < overviewFrom {
-		return
-	}
-	p.blank()
-	for i := range r.Findings {
-		f := &r.Findings[i]
-		var who []string
-		for _, q := range f.Parties {
-			if q.Role != signals.Context.String() {
-				who = append(who, escape(q.Alias)+" "+q.Role)
-			}
-		}
-		strength := f.Strength
-		if f.Rejected != "" {
-			strength = "rejected"
-		}
-		line := pad(fmt.Sprintf("  %d", i+1), 6) + pad(strength, 11) + pad(title(f), 40) + "  " + strings.Join(who, ", ") + times(f)
-		p.line(shorten(line, p.width))
 	}
 }
 

@@ -38,7 +38,7 @@ func (p *page) again(n, before int, f *Finding) {
 	p.para("   ", fmt.Sprintf("The witness reads as in finding %d:", before), lipgloss.Style{})
 	for i := range f.Evidence {
 		e := &f.Evidence[i]
-		p.para(fmt.Sprintf("   [%d] ", i+1), strings.Join(nonEmpty(clock(e.Time, e.Until), byWhom(e), where(e)), "  "), lipgloss.Style{})
+		p.para(fmt.Sprintf("   [%d] ", i+1), strings.Join(nonEmpty(clock(e.Time, e.Until), byWhom(f, e), where(e)), "  "), lipgloss.Style{})
 	}
 	p.wireshark(f)
 }
@@ -104,7 +104,7 @@ func (p *page) strength(f *Finding) lipgloss.Style {
 func facts(f *Finding) []string {
 	var out []string
 	for _, q := range f.Parties {
-		out = append(out, escape(q.Alias)+" "+q.Role)
+		out = append(out, escape(q.Alias)+" "+roleWord(f, q.Role))
 	}
 	call := f.Method
 	if f.Tool != "" {
@@ -134,7 +134,7 @@ func (p *page) evidence(f *Finding) {
 		p.blank()
 		head := fmt.Sprintf("   [%d] ", i+1)
 		indent := strings.Repeat(" ", len(head))
-		what := strings.Join(nonEmpty(clock(e.Time, e.Until), byWhom(e)), "  ")
+		what := strings.Join(nonEmpty(clock(e.Time, e.Until), byWhom(f, e)), "  ")
 		if e.Says != "" {
 			what += ": " + e.Says
 		}
@@ -174,7 +174,22 @@ func shorten(s string, width int) string {
 }
 
 // byWhom is party and role of a piece of evidence.
-func byWhom(e *Evidence) string { return strings.TrimSpace(escape(e.Party) + " " + e.Role) }
+func byWhom(f *Finding, e *Evidence) string {
+	return strings.TrimSpace(escape(e.Party) + " " + roleWord(f, e.Role))
+}
+
+// roleWord is what a text calls a role: a cause that only received is no cause to a reader.
+func roleWord(f *Finding, role string) string {
+	if role != signals.Cause.String() {
+		return role
+	}
+	for _, s := range signals.All() {
+		if s.Name == f.Signal {
+			return s.RoleWord(f.Variant, signals.Cause)
+		}
+	}
+	return role
+}
 
 func where(e *Evidence) string {
 	return fmt.Sprintf("%s, %s %d", escape(e.Source), e.At.Unit, e.At.N)

@@ -18,6 +18,8 @@ var CancellationCrosstalk = &Signal{
 	What: "A client cancelled its own request N, and another party's request with the same id ended at once. " +
 		"Clients choose request ids and count from 0 or 1, so equal ids are the rule, and a registry of running requests whose key is the id alone cancels whoever is found under it. " +
 		"The same happens behind a key of session and id when a stateless server gives every client the same empty session.",
+	Cause:  "Who cancelled. It cancelled a request of its own; the fault is the server's, which looked it up by the id alone.",
+	Victim: "Whose request ended.",
 	Looks: []Look{
 		{InCapture, "notifications/cancelled for N from A; within half a second B's open request N is answered cancelled, ends unlike its kind, or loses its stream, while A's own N may run on."},
 		{InHAR, "The same in two entries. Order comes from intervals only, so a finding is at most probable; an entry with status 0 is a client that left."},

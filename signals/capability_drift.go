@@ -10,13 +10,16 @@ var CapabilityDrift = &Signal{
 	Since:  first,
 	Variants: []Variant{
 		{Name: "undeclared", What: "The request needs a capability that this session did not declare, while another live session did: the server looked it up in the wrong place."},
-		{Name: "misrouted_request", Family: Lifetime, What: "The request belongs to another party's call and was delivered to the wrong client. The capability set may be right; the route is not."},
+		{Name: "misrouted_request", Word: "receiver", Family: Lifetime, What: "The request belongs to another party's call and was delivered to the wrong client. The capability set may be right; the route is not."},
 		{Name: "log", What: "The capability set logged at initialize and the one consulted for the same session at dispatch differ."},
 	},
 	Protocol: []string{"P-CAP-1", "P-CAP-2", "P-CAP-3", "P-CAP-4", "P-STR-2"},
 	What: "The server sent sampling/createMessage, elicitation/create or roots/list (or a mode or task form of one) to a session whose accepted initialize did not declare it, " +
 		"while another live session did. Either the capabilities are read from an object that a later initialize overwrote, " +
 		"or the request was raised by another party's call and came out on the wrong stream. The two need different repairs, so they are two variants.",
+	Cause:  "The donor, who declared the capability, or, of misrouted_request, the receiver on whose stream the request came. Neither did anything.",
+	Victim: "Who was asked for what it had not declared, or whose call the misrouted request belongs to.",
+	Word:   "donor",
 	Looks: []Look{
 		{InCapture, "A sampling, elicitation or roots request on a stream of a session whose initialize did not list that capability, after another client with it connected. " +
 			"Misrouted: the receiver has nothing in flight, another party does; the request quotes that party's call, or that call then starves."},

@@ -41,7 +41,7 @@ func TestByName(t *testing.T) {
 func TestEverySignalIsComplete(t *testing.T) {
 	names := map[string]bool{}
 	for _, s := range All() {
-		for field, text := range map[string]string{"Name": s.Name, "Title": s.Title, "Since": s.Since, "What": s.What, "Remedy": s.Remedy, "Log": s.Log, "Occasion": s.Occasion, "Example": s.Example} {
+		for field, text := range map[string]string{"Name": s.Name, "Title": s.Title, "Since": s.Since, "What": s.What, "Remedy": s.Remedy, "Log": s.Log, "Occasion": s.Occasion, "Cause": s.Cause, "Victim": s.Victim, "Example": s.Example} {
 			if strings.TrimSpace(text) == "" {
 				t.Errorf("%s: %s is empty", s.Name, field)
 			}

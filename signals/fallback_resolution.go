@@ -19,6 +19,8 @@ var FallbackResolution = &Signal{
 	What: "A request came without a session id, or with one that has ended or was never issued. The server should have refused it. " +
 		"Instead it picked some other live session (the latest, the first, the only one, the last used) and ran the request there. " +
 		"Whoever sent it now reads and changes another client's state, and at info level every line of it looks normal.",
+	Cause:  "Who sent the request that named no session of its own. The fault is the server's, which bound it.",
+	Victim: "Whose session the request was bound to; a candidate is one of several live sessions of which the wire does not show which it was.",
 	Looks: []Look{
 		{InCapture, "A POST without Mcp-Session-Id gets a JSON-RPC result, and the response header names a session that another initialize created. " +
 			"Or the header stays silent and an effect of the call (its progress, a request or log message that quotes it) appears on another party's stream. " +

@@ -18,6 +18,8 @@ var ResponseCrossing = &Signal{
 		"The typical trace is a pair: one caller gets an answer that does not fit, and the other, with the same id, is never answered. " +
 		"The table of waiting exchanges has the bare request id as its key; inside one session, session and id is not enough either. " +
 		"For the receiver the wrong answer looks genuine.",
+	Cause:  "Whose answer it was, and who may have gone without.",
+	Victim: "Who got the answer of another.",
 	Looks: []Look{
 		{InCapture, "Two POSTs under one id overlap; one response holds values of the other's arguments, or a result of the other's kind, and the other exchange stays without an answer until its client gives up."},
 		{InHAR, "Two entries that overlap, same id; one body quotes the other's request, the other has status 0, an empty body, or an error. " +

@@ -16,6 +16,8 @@ var SharedSession = &Signal{
 	What: "One session id is in use by two conversations at once. Nothing has crossed yet. " +
 		"Everything the server keeps for a session (running requests, tokens, subscriptions, cancel scope) is shared between them, and the first equal id decides who gets whose answer. " +
 		"A hazard is printed with --show hazard and fails nothing.",
+	Cause:  "The conversation that used the session first.",
+	Victim: "The conversation that used it at the same time.",
 	Looks: []Look{
 		{InCapture, "The same Mcp-Session-Id with two overlapping requests of one id and different bodies, or with two credentials, trace ids, clientInfos or User-Agents side by side."},
 		{InHAR, "The same between entries that overlap."},

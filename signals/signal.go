@@ -24,6 +24,9 @@ type Signal struct {
 	Variants  []Variant
 	Protocol  []string    // protocol rules behind it, ids of the project's protocol page, e.g. "P-PRG-2"
 	What      string      // what it is, one paragraph
+	Cause     string      // who is called the cause, and what that party did
+	Victim    string      // who is called the victim
+	Word      string      // what a text calls the cause where that party did nothing wrong, "" = cause
 	Looks     []Look      // how it looks in each kind of input
 	LookAlike []string    // healthy traffic that resembles it and is not reported
 	Needs     []string    // conditions and coverage: why it may be "not assessable"
@@ -43,6 +46,22 @@ type Variant struct {
 	Name   string
 	What   string
 	Family Family // "" = the signal's
+	Word   string // "" = the signal's
+}
+
+// RoleWord is what a text calls a role in a finding of a signal. Documents for
+// programs keep the name of the role.
+func (s *Signal) RoleWord(variant string, r Role) string {
+	word := s.Word
+	for _, v := range s.Variants {
+		if v.Name == variant && v.Word != "" {
+			word = v.Word
+		}
+	}
+	if r == Cause && word != "" {
+		return word
+	}
+	return r.String()
 }
 
 // Look says how a signal appears in one kind of input.

@@ -16,6 +16,9 @@ var SubscriptionBleed = &Signal{
 	Protocol: []string{"P-SUB-1", "P-SUB-2", "P-STR-1"},
 	What: "notifications/resources/updated for a URI reached a session that holds no accepted subscription covering it, and another live session holds one. " +
 		"The subscription table has the URI as its key instead of session and URI, or updates are broadcast. What leaks is which resources others watch and when they change.",
+	Cause:  "The receiver, on whose stream the update came; it only received.",
+	Victim: "Who had subscribed to the resource; the other subscribers are candidates.",
+	Word:   "receiver",
 	Looks: []Look{
 		{InCapture, "notifications/resources/updated on a stream of a session without an accepted resources/subscribe for that URI or one above it."},
 		{InHAR, "The same inside response bodies. It needs only that the subscribe never happened, not an exact order."},

@@ -13,12 +13,15 @@ var TokenCollision = &Signal{
 		{Name: "interleaved", What: "Both parties gave the token; one stream carries two progress series mixed into each other while the other party's is missing or broken off."},
 		{Name: "duplicated", What: "Both parties gave the token; one receives values twice or beyond its total, and the other, which had received some, receives none."},
 		{Name: "log", What: "A log line names the session the progress was sent to, and it is none of those whose requests carry the token; or the router says that two sessions' progress went to one stream."},
-		{Name: "equal_tokens", What: "Hazard only: two parties have the same token in flight. Delivery was right, or cannot be seen."},
+		{Name: "equal_tokens", Word: "cause", What: "Hazard only: two parties have the same token in flight. Delivery was right, or cannot be seen."},
 	},
 	Protocol: []string{"P-PRG-1", "P-PRG-2", "P-PRG-3", "P-STR-1"},
 	What: "Progress for one party's request was written to another party's stream. " +
 		"Equal tokens in two sessions are normal, because the requester chooses them and SDKs use the request id, a small number. " +
 		"The fault is a routing table whose key is the token alone: the last registration wins and takes the other party's progress.",
+	Cause:  "The receiver, on whose stream the progress came; it only received. Of equal_tokens: the other party with the token.",
+	Victim: "Whose progress it was, and who may have gone without.",
+	Word:   "receiver",
 	Looks: []Look{
 		{InCapture, "notifications/progress on a stream of a session that has no request with that token, while another session's request with it is open and goes without."},
 		{InHAR, "The same inside response bodies; overlap of the two entries takes the place of exact times, since events of one body have an order but no time."},
