@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"time"
 
 	"github.com/isodetect/isodetect/parsers/rotation"
@@ -45,14 +46,14 @@ type Set struct {
 // Member is one input and what became of it.
 type Member struct {
 	*source.Input
-	Named  bool           // stood on the command line itself, not in a directory
 	Format *source.Format // nil = will not be read
 	Score  int            // how sure the format is, 1 to 100
 	SameAs string         // path of the input that held the same bytes already
 	Err    error          // why it cannot be read at all
 
 	real     string // where the path leads, to know it again
-	skip     string // why a file of a directory is left out unopened
+	skip     string // why it is left out unopened
+	empty    bool   // there is nothing in it
 	contents [sha256.Size]byte
 
 	part    rotation.Part // what its name tells
@@ -105,6 +106,8 @@ func (s *Set) conclude() {
 			m.Stats.Note("ignored: " + m.skip)
 		case m.SameAs != "":
 			m.Stats.Note("same_input_twice: " + m.same())
+		case m.empty:
+			m.Stats.Note("ignored: it is empty")
 		case m.Format == nil:
 			m.Stats.Note("ignored: not recognised as any format")
 		case m.Size < 0 || s.Bytes < 0:
@@ -149,10 +152,35 @@ func (s *Set) Inputs() []*source.Input {
 func (s *Set) Unreadable() error {
 	for _, m := range s.Members {
 		if why := m.unread(); m.Named && why != "" {
+			if m.tells(why) {
+				return errors.New(why)
+			}
 			return fmt.Errorf("cannot read %s: %s", m.Path, why)
 		}
 	}
 	return nil
+}
+
+// Nothing says that there was nothing in any of the inputs, "" if there was something.
+func (s *Set) Nothing() string {
+	for _, m := range s.Members {
+		if !m.empty || m.Err != nil {
+			return ""
+		}
+	}
+	switch {
+	case len(s.Members) == 0:
+		return ""
+	case len(s.Members) == 2:
+		return "both inputs are empty"
+	case len(s.Members) > 2:
+		return fmt.Sprintf("all %d inputs are empty", len(s.Members))
+	case s.Members[0].skip != "":
+		return s.Members[0].Path + " is " + s.Members[0].skip
+	case s.Members[0].Path == "-":
+		return "standard input is empty"
+	}
+	return s.Members[0].Path + " is empty"
 }
 
 // Unopened says how many inputs found in directories could not be opened or
@@ -165,13 +193,20 @@ func (s *Set) Unopened() string {
 			continue
 		}
 		if n++; n == 1 {
-			first = fmt.Sprintf("%s could not be read: %s", m.Path, why)
+			if first = why; !m.tells(why) {
+				first = fmt.Sprintf("%s could not be read: %s", m.Path, why)
+			}
 		}
 	}
 	if n > 1 {
 		return fmt.Sprintf("%d inputs could not be read; %s", n, first)
 	}
 	return first
+}
+
+// tells reports whether a reason names the input itself.
+func (m *Member) tells(why string) bool {
+	return strings.HasPrefix(why, "cannot read ") && strings.Contains(why, m.Path)
 }
 
 // unread says why nothing was read of an input, "" if something was or none was wanted.

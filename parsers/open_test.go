@@ -222,7 +222,7 @@ func TestOpenFailure(t *testing.T) {
 	f("binary", []byte("\x89PNG\r\n\x1a\n\x00\x00\x00"), "neither text nor a known capture format", true)
 	f("a.tar", append(append(make([]byte, 257), "ustar"...), make([]byte, 250)...), "tar archive", true)
 	f("prose", []byte("just words\n"), "not recognised", false)
-	f("empty", []byte{}, "not recognised", false)
+	f("empty", []byte{}, "it is empty", false)
 	f("BZhello", []byte("BZhello, this is text\n"), "not recognised", false)
 	write(t, filepath.Join(dir, "cut.gz"), cut[:len(cut)-12])
 	s := open(t, Options{}, filepath.Join(dir, "cut.gz"))

@@ -32,6 +32,7 @@ func (s *Set) recognise(m *Member, formats []source.Format, forced *source.Forma
 	}
 	m.Stats.Wrappers = append(m.Stats.Wrappers, layers...)
 	all := end != nil
+	m.empty = len(head) == 0 && (end == nil || errors.Is(end, io.EOF))
 	if same := seen.find(m, head, all); same != nil {
 		m.SameAs = same.Path
 		return nil

@@ -131,6 +131,7 @@ func (s *Set) addDir(dir string) {
 		return
 	}
 	s.roots = append(s.roots, root)
+	before := len(s.Members)
 	fs.WalkDir(root.FS(), ".", func(rel string, e fs.DirEntry, err error) error {
 		hidden := rel != "." && strings.HasPrefix(path.Base(rel), ".")
 		switch {
@@ -148,6 +149,10 @@ func (s *Set) addDir(dir string) {
 		}
 		return nil
 	})
+	if len(s.Members) == before {
+		m := s.add(dir, -1)
+		m.Named, m.empty, m.skip = true, true, "a directory without files"
+	}
 }
 
 func (s *Set) addMember(root *os.Root, dir, rel string) {

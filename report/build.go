@@ -120,7 +120,7 @@ func (b *builder) allInputs() []Input {
 			Path: in.Path, Log: in.Log, Format: st.Format, Wrappers: list(st.Wrappers), Bytes: st.Bytes,
 			Records: st.Records, Used: st.Used, Ignored: st.Ignored, Malformed: st.Malformed,
 			Events: st.Events, Gaps: st.Gaps, Repeated: st.Repeated, Conns: st.Conns, BackSteps: st.BackSteps,
-			First: stamp(st.First), Last: stamp(st.Last), Notes: b.mask.texts(st.Notes), Error: b.mask.text(st.Err),
+			First: stamp(st.First), Last: stamp(st.Last), Notes: b.mask.texts(st.Notes), Error: b.mask.text(st.Err), named: in.Named,
 		}
 		for _, u := range st.Patterns {
 			v.Patterns = append(v.Patterns, Pattern{Name: u.Name, Row: u.Row, Lines: u.Lines})

@@ -61,6 +61,8 @@ type Input struct {
 	Lacks     []Lack    `json:"lacks,omitempty"`    // and those that it could not, with what no line tells
 	Patterns  []Pattern `json:"patterns,omitempty"` // of --patterns, where the input is a log
 	Error     string    `json:"error,omitempty"`    // why it could not be read at all
+
+	named bool // stood on the command line itself
 }
 
 // Pattern is how many lines of an input one of the user's patterns claimed.

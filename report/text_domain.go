@@ -17,7 +17,11 @@ func (p *page) domains(r *Report) {
 	if len(r.Domains) == 0 && r.Without == nil && len(r.Verdict.Help) == 0 {
 		return
 	}
-	p.heading("What was judged, and what not")
+	if len(r.Domains) == 0 && r.Without == nil {
+		p.heading("What would help")
+	} else {
+		p.heading("What was judged, and what not")
+	}
 	for i := range r.Domains {
 		if i > 0 {
 			p.blank()
@@ -143,7 +147,7 @@ func (p *page) inputs(r *Report) {
 	ignored := 0
 	for i := range r.Inputs {
 		in := &r.Inputs[i]
-		if in.Format == "" && in.Error == "" && len(in.Notes) == 1 && strings.HasPrefix(in.Notes[0], "ignored:") && len(r.Inputs) > 1 {
+		if !in.named && in.Format == "" && in.Error == "" && len(in.Notes) == 1 && strings.HasPrefix(in.Notes[0], "ignored:") && len(r.Inputs) > 1 {
 			ignored++
 			continue
 		}

@@ -33,6 +33,10 @@ func conclude(res *verdict.Result, set *parsers.Set, opt Options, interrupted bo
 			res.Outcome, res.ExitCode = verdict.OutcomeInconclusive, verdict.ExitInconclusive
 		}
 	}
+	if why := set.Nothing(); why != "" && len(res.Domains) == 0 {
+		res.Why = why
+		res.Help = []string{"see that the path is right, and that the command which writes the input succeeds: after a failed one a pipe or file is empty"}
+	}
 	if opt.RequireComplete && res.ExitCode == verdict.ExitClean {
 		if hole := incomplete(set, interrupted); hole != "" {
 			res.Outcome, res.ExitCode = verdict.OutcomeInconclusive, verdict.ExitInconclusive

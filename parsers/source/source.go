@@ -69,6 +69,7 @@ type Reader interface {
 type Input struct {
 	Path  string // as the report shows it; "-" for standard input
 	Index int32  // event.Address.Source
+	Named bool   // stood on the command line itself, not in a directory
 	Size  int64  // bytes on disk, -1 unknown
 	// Modified is when the file was last written, in ns since 1970, 0 = not known. Times
 	// without a date are counted back from it.
