@@ -185,7 +185,11 @@ func partyName(q Party) string {
 func (p *page) hidden(r *Report) {
 	var parts []string
 	for _, w := range r.sortedHidden() {
-		parts = append(parts, fmt.Sprintf("%d %s", r.Hidden[w], w))
+		n, what := r.Hidden[w], w
+		if n == 1 && w == "notes" {
+			what = "note"
+		}
+		parts = append(parts, fmt.Sprintf("%d %s", n, what))
 	}
 	if len(parts) > 0 {
 		p.blank()
@@ -195,7 +199,7 @@ func (p *page) hidden(r *Report) {
 		p.blank()
 		text := "Not selected by --where: " + plural(r.Unselected, "finding", "findings")
 		if r.Failing > 0 {
-			text += fmt.Sprintf(", of which %d fail the run", r.Failing)
+			text += fmt.Sprintf(", of which %s the run", plural(r.Failing, "fails", "fail"))
 		}
 		p.para("", text+".", p.dim)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/charmbracelet/lipgloss"
 
+	"github.com/isodetect/isodetect/signals"
 	"github.com/isodetect/isodetect/verdict"
 )
 
@@ -33,6 +34,9 @@ func (p *page) domains(r *Report) {
 			p.blank()
 		}
 		p.para("  ", without(r), lipgloss.Style{})
+	}
+	if len(r.Verdict.Help) > 0 && len(r.Domains) > 0 {
+		p.blank()
 	}
 	for _, h := range r.Verdict.Help {
 		p.para("  → ", h, lipgloss.Style{})
@@ -162,6 +166,10 @@ func (p *page) input(in *Input) {
 	kind := cmp.Or(strings.Join(nonEmpty(append([]string{in.Format}, in.Wrappers...)...), " in "), "not read")
 	p.para("  ", escape(in.Path)+"  ·  "+escape(kind), lipgloss.Style{})
 	var parts []string
+	once, twice := "read in the file before", "read in the file before"
+	if in.Format == "pcap" {
+		once, twice = "packet captured twice", "packets captured twice"
+	}
 	if in.Records > 0 {
 		parts = append(parts, records(in))
 	}
@@ -169,7 +177,7 @@ func (p *page) input(in *Input) {
 		n         int64
 		one, many string
 	}{
-		{in.Used, "used", "used"}, {in.Ignored - in.Repeated, "without MCP", "without MCP"}, {in.Repeated, "read before", "read before"}, {in.Malformed, "malformed", "malformed"},
+		{in.Used, "used", "used"}, {in.Ignored - in.Repeated, "without MCP", "without MCP"}, {in.Repeated, once, twice}, {in.Malformed, "malformed", "malformed"},
 		{in.Conns, "connection", "connections"}, {in.Gaps, "gap", "gaps"}, {in.BackSteps, "step back in time", "steps back in time"},
 	} {
 		switch {
@@ -189,7 +197,7 @@ func (p *page) input(in *Input) {
 		p.para("    ! ", in.Error, p.yellow)
 	}
 	for _, n := range in.Notes {
-		p.para("    ", n, lipgloss.Style{})
+		p.para("    ", strings.TrimPrefix(n, signals.NoteSameInputTwice+": "), lipgloss.Style{})
 	}
 	for _, q := range in.Problems[:min(len(in.Problems), maxProblemLines)] {
 		p.para(fmt.Sprintf("    %s %d: ", q.At.Unit, q.At.N), q.Text, lipgloss.Style{})

@@ -170,3 +170,17 @@ func TestTextOutcomes(t *testing.T) {
 	f(verdict.Result{Outcome: verdict.OutcomeError, Why: "cannot read a.har: no such file"}, "INPUT ERROR  cannot read a.har: no such file")
 	f(verdict.Result{Outcome: verdict.OutcomeSignals, Findings: []signals.Finding{{Signal: signals.SharedSession, Strength: signals.Confirmed}}}, "ISOLATION FAILURE  1 confirmed")
 }
+
+// What is one is told as one, and in words of the user.
+func TestTextOfOne(t *testing.T) {
+	res, in := incident()
+	in[0].Stats.Repeated, in[0].Stats.Ignored = 1, 1
+	in[1].Stats.Repeated, in[1].Stats.Ignored = 2, 2
+	in[1].Stats.Notes = []string{signals.NoteSameInputTwice + ": the first line is the last of a.har"}
+	got := textOf(t, Build(res, in, Options{}), Style{Width: 120})
+	for _, want := range []string{"Not shown: 1 hazard, 1 rejected, 1 note (", "1 packet captured twice", "2 read in the file before", "    the first line is the last of a.har"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in\n%s", want, got)
+		}
+	}
+}

@@ -47,7 +47,7 @@ func (f *Drift) quotes(m *correlate.Moment, out *Sink) bool {
 		Signal: signals.CapabilityDrift, Variant: "misrouted_request", Strength: st, Era: "legacy",
 		Parties:    []signals.Party{party(p, signals.Cause), party(owner.Party, signals.Victim)},
 		RequestIDs: ids(owner, r), Method: r.Method, Tool: owner.Tool, First: r.Sent.Time.From, Last: r.Sent.Time.To,
-		Summary: fmt.Sprintf("%s got a %s that belongs to the %s of %s", name(p), r.Method, call(owner), name(owner.Party)),
+		Summary: fmt.Sprintf("%s got the request %s that belongs to the %s of %s", name(p), r.Method, call(owner), name(owner.Party)),
 		Because: []string{
 			fmt.Sprintf("the request quotes a value that only the call of %s carried", name(owner.Party)),
 			fmt.Sprintf("that call was in flight; it arrived at %s", name(p)),
@@ -123,7 +123,7 @@ func (f *Drift) reportMisrouted(p Misrouted, proof correlate.Ref, shows string, 
 		Signal: signals.CapabilityDrift, Variant: "misrouted_request", Strength: st, Era: "legacy",
 		Parties:    []signals.Party{party(p.Receiver, signals.Cause), party(c.Party, signals.Victim)},
 		RequestIDs: ids(c, r), Method: r.Method, Tool: c.Tool, First: r.Sent.Time.From, Last: max(r.Sent.Time.To, proof.Time.To),
-		Summary: fmt.Sprintf("%s got a %s while it had nothing in flight; the only call in flight then was %s of %s", name(p.Receiver), r.Method, call(c), name(c.Party)),
+		Summary: fmt.Sprintf("%s got the request %s while it had nothing in flight; the only call in flight then was %s of %s", name(p.Receiver), r.Method, call(c), name(c.Party)),
 		Because: []string{
 			"a server asks a client inside a call of that client (transports: messages on a stream should relate to its request)",
 			fmt.Sprintf("%s had no call in flight, %s had exactly this one", name(p.Receiver), name(c.Party)),

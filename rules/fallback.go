@@ -211,7 +211,7 @@ func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correla
 	out.Report(signals.Finding{
 		Signal: signals.FallbackResolution, Variant: "silent", Strength: st, Era: "legacy", Parties: parties,
 		RequestIDs: ids(r), Method: r.Method, Tool: r.Tool, First: r.Sent.Time.From, Last: m.Event.Time.To,
-		Summary: fmt.Sprintf("%s without a session id succeeded at an endpoint that gives every client one; which session served it does not show; besides the sender's, %s was live", f.asks(x), oneOf(others)),
+		Summary: fmt.Sprintf("%s without a session id succeeded at an endpoint that gives every client one; which session served it does not show; besides the sender's, %s", f.asks(x), wereLive(others)),
 		Because: []string{
 			"the endpoint issued a session id to every initialize in view",
 			"a request without one should be refused (P-SES-5), this one got a result",
@@ -225,14 +225,15 @@ func (f *Fallback) silent(m *correlate.Moment, x *correlate.Exchange, r *correla
 // that is the sender's own, and to tell that there are more.
 const maxLive = maxCandidates + 2
 
-func oneOf(ps []*correlate.Party) string {
+// wereLive says which sessions were live, or how many.
+func wereLive(ps []*correlate.Party) string {
 	switch {
 	case len(ps) == 1:
-		return ps[0].Alias
+		return ps[0].Alias + " was live"
 	case len(ps) > maxCandidates:
-		return fmt.Sprintf("one of more than %d live sessions", maxCandidates)
+		return fmt.Sprintf("more than %d sessions were live", maxCandidates)
 	}
-	return fmt.Sprintf("one of %d live sessions", len(ps))
+	return fmt.Sprintf("%d sessions were live", len(ps))
 }
 
 // unknownID notes a result to a session id that the server never issued in view.

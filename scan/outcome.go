@@ -13,6 +13,15 @@ import (
 // order of DETECTION §5: findings, else an unreadable input, else what was judged.
 func conclude(res *verdict.Result, set *parsers.Set, opt Options, interrupted bool) {
 	noteDuplicates(res, set)
+	if opt.named != nil {
+		if idle := opt.named.idle(opt.Domains); len(idle) > 0 {
+			what := "--domain " + idle[0]
+			if more := len(idle) - 1; more > 0 {
+				what += fmt.Sprintf(" (and %d more)", more)
+			}
+			res.Help = append(res.Help, what+" took nothing: a glob is held against the path of each input, and against server and path of each endpoint")
+		}
+	}
 	if interrupted {
 		res.Why = join("interrupted: the reading is incomplete and covers only what was read until then", res.Why)
 	}

@@ -54,6 +54,7 @@ type Options struct {
 	Observe func(*correlate.Moment)
 
 	formats []source.Format // nil = parsers.Formats
+	named   *named          // which of Domains took something; nil = there are none
 }
 
 // Values of Options.Assume.
@@ -93,6 +94,10 @@ func openInputs(ctx context.Context, opt *Options) (*parsers.Set, func(), error)
 	how, err := opt.Parsers()
 	if err != nil {
 		return nil, nil, err
+	}
+	if len(opt.Domains) > 0 {
+		opt.named = &named{}
+		how.Source.DomainOf = opt.named.watch(how.Source.DomainOf)
 	}
 	if !opt.Join {
 		set, err := parsers.Open(ctx, opt.Paths, how)

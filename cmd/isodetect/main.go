@@ -9,6 +9,7 @@ import (
 	"io"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -54,7 +55,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 		from, err = resolve(c.Flags())
 		return err
 	}
-	err := root.ExecuteContext(ctx)
+	err := unknownCommand(root, args)
+	if err == nil {
+		err = root.ExecuteContext(ctx)
+	}
 	var code exitCode
 	switch {
 	case err == nil, errors.Is(err, syscall.EPIPE):
@@ -68,6 +72,21 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	}
 	fmt.Fprintf(stderr, "isodetect: %s\n", strings.Join(lines, "\n           "))
 	return verdict.ExitError
+}
+
+// unknownCommand refuses a command that there is not also where its help is asked
+// for: the help of the whole program would look like its own.
+func unknownCommand(root *cobra.Command, args []string) error {
+	help := func(a string) bool { return a == "-h" || a == "--help" }
+	if len(args) < 2 || strings.HasPrefix(args[0], "-") || strings.HasPrefix(args[0], "_") || !slices.ContainsFunc(args[1:], help) {
+		return nil
+	}
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd(args...)
+	if c, _, err := root.Find(args); err == nil && c != root {
+		return nil
+	}
+	return fmt.Errorf("unknown command %q for %q; see isodetect --help", args[0], root.Name())
 }
 
 // exitCode ends the program with a code other than 0 and no message.

@@ -149,7 +149,7 @@ func (o outputs) write(stdout io.Writer, r *report.Report, color string, quiet b
 
 // render writes one report into a buffer, and what belongs beside it into its file.
 func (o outputs) render(buf *bytes.Buffer, out output, r *report.Report, stdout io.Writer, color string, quiet bool) error {
-	to := report.Target{Style: report.Style{Width: pipedWidth, Color: color == "always"}}
+	to := report.Target{Style: report.Style{Width: widthOfPipe(), Color: color == "always"}}
 	if out.file == "" {
 		to.Style = style(stdout, color)
 	}

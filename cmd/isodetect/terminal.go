@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -13,12 +14,19 @@ import (
 	"github.com/isodetect/isodetect/report"
 )
 
-// pipedWidth is the width of a text that goes to no terminal.
+// pipedWidth is the width of a text that goes to no terminal, unless COLUMNS says another.
 const pipedWidth = 100
+
+func widthOfPipe() int {
+	if n, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && n > 0 {
+		return n
+	}
+	return pipedWidth
+}
 
 // style says how a text for w looks: its width, and whether it has colours.
 func style(w io.Writer, color string) report.Style {
-	st := report.Style{Width: pipedWidth, Color: color == "always"}
+	st := report.Style{Width: widthOfPipe(), Color: color == "always"}
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
 		return st
