@@ -40,7 +40,7 @@ func Explain(w io.Writer, s *signals.Signal, st Style) error {
 		}
 	}
 	p.heading("Who is who")
-	p.entry("cause", s.Cause)
+	p.entry(nameOfCause(s), s.Cause)
 	p.entry("victim", s.Victim)
 	if len(s.Looks) > 0 {
 		p.heading("How it looks")
@@ -67,6 +67,14 @@ func Explain(w io.Writer, s *signals.Signal, st Style) error {
 		}
 	}
 	return p.err
+}
+
+// nameOfCause is the role, behind what a text calls it.
+func nameOfCause(s *signals.Signal) string {
+	if s.Word == "" {
+		return signals.Cause.String()
+	}
+	return s.Word + " (" + signals.Cause.String() + ")"
 }
 
 func (p *page) entry(name, text string) {

@@ -18,11 +18,11 @@ func Inspect(w io.Writer, r *Report, st Style) error {
 		p.carries(&r.Inputs[i])
 	}
 	p.patterns(r)
-	p.domains(r)
 	if len(r.Domains) == 0 {
 		p.blank()
-		p.para("", "Nothing about MCP over HTTP was recognised. "+strings.TrimSpace(escape(r.Verdict.Why)), p.yellow)
+		p.para("", sentence(strings.TrimSpace(escape(r.Verdict.Why))), p.yellow)
 	}
+	p.domains(r)
 	return p.err
 }
 
