@@ -50,6 +50,10 @@ func TestReasonAndAdvice(t *testing.T) {
 	f("nothing happened", "did not occur in view", "at the same time what signals show in", func(c *correlate.Domain) { c.Units = frame })
 	f("mid-session, and nothing happened", "; the recording began in the middle", "start the recording before", func(c *correlate.Domain) { c.Units, c.LossFlags = frame, event.LossStart })
 	f("one after the other", "no two parties were live", "record at least two clients", func(c *correlate.Domain) { c.Overlap = false })
+	f("mid-session, and one after the other", "no two parties were live", "start the recording before", func(c *correlate.Domain) {
+		lost(frame, correlate.BeforeStart, event.LossStart)(c)
+		c.Overlap = false
+	})
 	f("without times", "times of the exchanges are not known", "that keeps times", func(c *correlate.Domain) { c.Units, c.Overlap, c.Untimed = frame, false, true })
 	f("modern", "modern era", "up to 2025-11-25", func(c *correlate.Domain) { c.Modern = true })
 	f("a server that is down", "the recording says: the server could not be reached: refused", "start the server", func(c *correlate.Domain) {
