@@ -229,7 +229,7 @@ const (
 
 // Domain is what could leak into what: one MCP endpoint of one process.
 type Domain struct {
-	Server string // captures: "http://ip:port"; HAR: origin, with "[ip]" where serverIPAddress names another host than the URL; logs: the instance or input
+	Server string // captures: "http://ip:port", with "[name]" where several servers stand behind that address, or "http://name:port[proxy ip:port]" in a tunnel; HAR: origin, with "[ip]" where serverIPAddress names another host than the URL; logs: the instance or input
 	Path   string // path of the endpoint without a trailing slash; "" in logs
 	Epoch  string // logs: pid, container restart; changes with the process
 	View   int32  // 0 = as all recordings together show it, else as recording View-1 alone does (rules.Engine); parsers leave it 0

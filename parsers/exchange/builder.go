@@ -27,6 +27,7 @@ type Builder struct {
 	domain    *event.Domain // of the exchange that was opened last
 	names     interner      `snapshot:"-"`
 	announced announced
+	hosts     hosts
 	lines     [2048]headLine `snapshot:"-"` // some that heads repeat, where place puts them
 
 	// Scratch that one message at a time uses.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/exchange"
 )
 
 // kind is what a connection carries. Kinds beyond kindHTTP are not read any further.
@@ -79,15 +80,18 @@ func (c *conn) becomeHTTP(client int, at spot) {
 	c.unpaired = c.early > 0
 }
 
-// serverName names who serves: the other end of the connection, or of the tunnel that it is.
+// serverName names who serves: the other end of the connection, or of the tunnel that it
+// is, with the proxy in brackets. What goes through a proxy and what reaches the server from
+// there are two domains, even in one capture.
 func (c *conn) serverName(to endpoint, tls bool) string {
-	switch {
-	case c.through == "":
+	if c.through == "" {
 		return c.a.serverName(to, tls)
-	case tls:
-		return "https://" + c.through
 	}
-	return "http://" + c.through
+	scheme := "http://"
+	if tls {
+		scheme = "https://"
+	}
+	return scheme + c.through + "[" + to.addrPort().String() + "]"
 }
 
 // tellEarly tells of the bytes that were missing before the first message.
@@ -132,7 +136,7 @@ func (c *conn) gap(at spot, dir event.Dir, why string, loss event.Loss) {
 		others = c.a.out.domains
 	}
 	for _, d := range others {
-		if d != c.domain && d.Server == c.server {
+		if d != c.domain && exchange.StandsAt(d, c.server) {
 			ev.Domain = d
 			c.a.out.own(ev)
 		}
@@ -154,7 +158,7 @@ func (c *conn) strange(i int, at spot, loss event.Loss, why string) {
 		}
 		c.a.out.drain() // so that the domains are known
 		for _, d := range c.a.out.domains {
-			if d.Server == c.a.serverName(e, false) || d.Server == c.a.serverName(e, true) {
+			if exchange.StandsAt(d, c.a.serverName(e, false)) || exchange.StandsAt(d, c.a.serverName(e, true)) {
 				c.a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Loss: loss,
 					Note: why + ", on a connection of which nothing was read"})
 			}

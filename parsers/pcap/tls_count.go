@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/parsers/exchange"
 	"github.com/isodetect/isodetect/parsers/keylog"
 )
 
@@ -127,7 +128,7 @@ func (a *assembler) shade(c *conn, i int, at spot) {
 		dir = event.ToServer
 	}
 	for _, d := range a.out.domains {
-		if d.Server == c.server {
+		if exchange.StandsAt(d, c.server) {
 			a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Note: "a connection to this server is not readable"})
 		}
 	}

@@ -95,7 +95,7 @@ func TestLiveTunnel(t *testing.T) {
 				if inTunnel[n] {
 					continue
 				}
-				if got.events[i].Domain.Server != "https://10.0.0.1:8080" {
+				if got.events[i].Domain.Server != "https://10.0.0.1:8080[10.0.0.1:8080]" {
 					t.Errorf("%s: of %s", l, got.events[i].Domain.Server)
 				}
 				inside = append(inside, rest)

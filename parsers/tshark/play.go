@@ -131,7 +131,7 @@ func (r *reader) begin(q exchange.Request, p *packet, l *live) {
 	}
 	q.Conn, q.Peer = l.conn, p.src
 	if to := addrPort(p.dst, p.dport); to != "" {
-		q.Server = "http://" + to
+		q.Server, q.Hosted = "http://"+to, q.Loss&event.LossRequest == 0
 	}
 	if p.time == 0 && r.last == 0 {
 		q.Loss |= event.LossTime
@@ -391,6 +391,9 @@ func pseudo(w *frame, name string) string {
 
 func (r *reader) fields(w *frame) (h []exchange.Header) {
 	for i, n := range w.names {
+		if i < len(w.values) && string(n) == ":authority" {
+			n = []byte("host")
+		}
 		if i < len(w.values) && len(n) > 0 && n[0] != ':' {
 			h = r.b.AppendField(h, n, w.values[i])
 		}
