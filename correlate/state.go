@@ -9,6 +9,7 @@ package correlate
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/mcp"
@@ -34,9 +35,39 @@ type State struct {
 
 // Unreadable is traffic that was seen and cannot be read.
 type Unreadable struct {
-	What string
-	N    int
-	At   event.Address
+	What         string
+	Server, Path string // whose: event.Domain; Path "" = of any path
+	N            int    // connections
+	At           event.Address
+}
+
+// maxUnread bounds State.Unread.
+const maxUnread = 4096
+
+// Unreadable returns how many connections of each kind cannot be read.
+func (s *State) Unreadable() (all []Unreadable) {
+	for _, u := range s.Unread {
+		all = count(all, u)
+	}
+	return all
+}
+
+// Closed returns the same of those that may belong to a domain.
+func (s *State) Closed(d *Domain) (of []Unreadable) {
+	for _, u := range s.Unread {
+		if u.Server == d.Key.Server && (u.Path == "" || u.Path == d.Key.Path) {
+			of = count(of, u)
+		}
+	}
+	return of
+}
+
+func count(to []Unreadable, u Unreadable) []Unreadable {
+	if i := slices.IndexFunc(to, func(o Unreadable) bool { return o.What == u.What }); i >= 0 {
+		to[i].N += u.N
+		return to
+	}
+	return append(to, u)
 }
 
 // NewState returns an empty state.
@@ -148,13 +179,17 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 }
 
 func (s *State) unreadable(ev *event.Event) {
+	u := Unreadable{What: ev.Note, Server: ev.Domain.Server, Path: ev.Domain.Path, N: max(ev.N, 1), At: ev.At}
+	if len(s.Unread) >= maxUnread {
+		u.Server, u.Path = "", ""
+	}
 	for i := range s.Unread {
-		if s.Unread[i].What == ev.Note {
-			s.Unread[i].N += max(ev.N, 1)
+		if o := &s.Unread[i]; o.What == u.What && o.Server == u.Server && o.Path == u.Path {
+			o.N += u.N
 			return
 		}
 	}
-	s.Unread = append(s.Unread, Unreadable{What: ev.Note, N: max(ev.N, 1), At: ev.At})
+	s.Unread = append(s.Unread, u)
 }
 
 // opened starts an exchange and finds its party.

@@ -74,7 +74,7 @@ func (p *Party) LiveFor(ev *event.Event) Certainty {
 
 // Whole reports whether a recording lost nothing that shows.
 func (d *Domain) Whole() bool {
-	return !d.Log && d.Gaps == 0 && d.BodiesLost == 0 && !d.Paired && d.Evicted == 0 && d.LossFlags&(event.LossSnap|event.LossStart) == 0
+	return !d.Log && d.Gaps == 0 && d.BodiesLost == 0 && d.Dark == 0 && d.StreamsUnseen == 0 && d.AnswersUnseen == 0 && !d.Paired && d.Evicted == 0 && d.LossFlags&(event.LossSnap|event.LossStart) == 0
 }
 
 // Supplement takes into a domain that several recordings show what one of them shows
@@ -85,5 +85,6 @@ func (d *Domain) Supplement(alone *Domain, whole bool) {
 	}
 	if whole {
 		d.Gaps, d.BodiesLost, d.Paired, d.LossFlags = 0, 0, false, alone.LossFlags
+		d.Dark, d.StreamsUnseen, d.AnswersUnseen = 0, 0, 0
 	}
 }

@@ -33,7 +33,7 @@ const (
 	ProcessStart    // a process began: a new epoch of Domain
 	Stateless       // the server says that it keeps no sessions
 	Stdio           // the transport is stdio: nothing can be judged
-	Unreadable      // encrypted or unsupported traffic: Note says what (TLS, HTTP/2, QUIC); N counts
+	Unreadable      // encrypted or unsupported traffic: Note says what (TLS, WebSocket, QUIC), Domain.Server whose, Domain.Path "" = of any path; N counts
 
 	Idle // of no input: nothing happened up to Time, in any domain. What waits for time to go on is decided
 )
@@ -193,6 +193,7 @@ const (
 	LossSnap                          // cut by the snap length
 	LossRequest                       // the request of this response was not seen
 	LossLate                          // it came when what happened after it was told already: its interval ends there
+	LossDark                          // the content is closed to us, by encryption or by what it speaks: nothing was lost
 )
 
 // Outcome is how a request ended, by the word of a log.

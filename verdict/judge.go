@@ -130,12 +130,14 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 	c := s.Domain
 	d := Domain{ID: c.ID, Parties: parties(c), Sessions: c.SessionsMade, First: c.First, Last: c.Last, Eras: eras(c)}
 	d.Conditions = conditions(e, s)
-	d.Signals, d.Help = states(s)
-	judged := 0
-	for _, st := range d.Signals {
+	u := unseenOf(e, c)
+	d.Signals, d.Help = states(s, u)
+	judged, blind := 0, false
+	for i, st := range d.Signals {
 		if st.State == Judged {
 			judged++
 		}
+		blind = blind || st.State == NotAssessable && u.from(signals.All()[i]) != ""
 	}
 	for _, f := range s.Findings {
 		if f.Fails {
@@ -151,12 +153,15 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 		if s.Beyond > 0 {
 			d.Why += fmt.Sprintf("; %d more occurrences of findings beyond the first %d are not listed", s.Beyond, len(s.Findings))
 		}
+	case judged > 0 && blind:
+		d.Outcome = OutcomeInconclusive
+		d.Why = fmt.Sprintf("%s; nothing was found in what can be seen, where %d of %d signals could be judged", u.text(), judged, len(d.Signals))
 	case judged > 0:
 		d.Outcome = OutcomeClean
 		d.Why = fmt.Sprintf("%d of %d signals could be judged, nothing was found at or above the threshold", judged, len(d.Signals))
 	default:
 		d.Outcome = OutcomeInconclusive
-		d.Why = whyNothing(s, o)
+		d.Why = whyNothing(s, u, o)
 	}
 	return d
 }
@@ -190,13 +195,15 @@ func eras(c *correlate.Domain) []string {
 }
 
 // whyNothing says why nothing could be judged in a domain.
-func whyNothing(s *rules.Sink, o Options) string {
+func whyNothing(s *rules.Sink, u unseen, o Options) string {
 	c := s.Domain
 	switch {
 	case o.outside(c):
 		return "nothing was recorded between --since and --until"
 	case c.Modern && !c.Legacy:
 		return "all requests are of the modern era (2026-07-28 on), which is not judged yet"
+	case u.text() != "":
+		return u.text()
 	case parties(c) == 0:
 		return "no MCP message of a known sender was recognised"
 	case !c.Overlap && parties(c) == 1:
@@ -205,6 +212,8 @@ func whyNothing(s *rules.Sink, o Options) string {
 		return apart(c)
 	case c.BodiesLost > 0:
 		return "bodies were not recorded"
+	case c.Gaps > 0:
+		return plural(c.Gaps, "gap") + " in the recording, and the occasions at which a signal shows did not occur in the rest"
 	case c.Modern:
 		return "part of the traffic is of the modern era (2026-07-28 on), which is not judged yet; in the rest no signal had an occasion to show"
 	}
@@ -217,7 +226,7 @@ func whyNothing(s *rules.Sink, o Options) string {
 // conditions tests the validity conditions of DETECTION §4.
 func conditions(e *rules.Engine, s *rules.Sink) []Condition {
 	c := s.Domain
-	return []Condition{multiplexed(e, c), unshared(s), overlap(c), http(e, c), creation(c), complete(c)}
+	return []Condition{multiplexed(e, c), unshared(s), overlap(c), http(e, c), creation(c), complete(c, unseenOf(e, c))}
 }
 
 func multiplexed(e *rules.Engine, c *correlate.Domain) Condition {
@@ -293,10 +302,16 @@ func creation(c *correlate.Domain) Condition {
 	return k
 }
 
-func complete(c *correlate.Domain) Condition {
+func complete(c *correlate.Domain, u unseen) Condition {
 	var holes []string
+	if why := u.text(); why != "" {
+		holes = append(holes, why)
+	}
 	if c.Gaps > 0 {
-		holes = append(holes, fmt.Sprintf("%d gaps", c.Gaps))
+		holes = append(holes, plural(c.Gaps, "gap"))
+	}
+	if c.AnswersUnseen > 0 {
+		holes = append(holes, plural(c.AnswersUnseen, "answer")+" not in the recording")
 	}
 	if c.BodiesLost > 0 {
 		holes = append(holes, fmt.Sprintf("%d bodies not recorded", c.BodiesLost))
@@ -368,16 +383,18 @@ func pinnedApart(c *correlate.Domain, f *signals.Finding) bool {
 }
 
 // states tells for every signal whether it could be judged, and which recipes would help.
-func states(s *rules.Sink) ([]SignalState, []string) {
+func states(s *rules.Sink, u unseen) ([]SignalState, []string) {
 	c := s.Domain
 	var out []SignalState
 	var help []string
 	for _, sig := range signals.All() {
-		t := s.Tally(sig)
+		t, hidden := s.Tally(sig), u.from(sig)
 		st := SignalState{Signal: sig.Name, Judged: t.Judged}
 		switch {
 		case c.Modern && !c.Legacy:
 			st.State, st.Why = NotAssessable, "not judged: modern"
+		case hidden != "" && !shown(s, sig):
+			st.State, st.Judged, st.Why = NotAssessable, 0, strings.Join(append([]string{hidden}, t.Why...), "; ")
 		case t.Judged > 0 && (c.Overlap || sig.Alone):
 			st.State, st.Why = Judged, strings.Join(t.Why, "; ")
 		case !c.Overlap && !sig.Alone:
@@ -392,11 +409,13 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 			st.State, st.Why = NotAssessable, "headers were cut, so which requests named no session is not known"
 		case c.BodiesLost > 0 && sig.Requires&signals.Bodies != 0:
 			st.State, st.Why = NotAssessable, "bodies were not recorded, so the occasion may have been there"
+		case missed(c, sig) != "":
+			st.State, st.Why = NotAssessable, missed(c, sig)
 		default:
 			st.State, st.Why = NotObserved, sig.Occasion
 		}
 		if st.State == NotAssessable {
-			help = append(help, recipes(c, sig)...)
+			help = append(append(help, recipes(c, u, sig)...), u.recipes()...)
 		}
 		out = append(out, st)
 	}
@@ -412,9 +431,9 @@ func apart(c *correlate.Domain) string {
 }
 
 // recipes names what would make a signal assessable.
-func recipes(c *correlate.Domain, sig *signals.Signal) []string {
+func recipes(c *correlate.Domain, u unseen, sig *signals.Signal) []string {
 	var out []string
-	if !c.Overlap {
+	if !c.Overlap && u.text() == "" { // else the second one may be there
 		out = append(out, "record at least two clients that use the server at the same time")
 	}
 	if c.Log {
@@ -524,6 +543,11 @@ func overall(e *rules.Engine, res *Result, ruling gate.Ruling) {
 		res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
 		res.Why = inconclusive(e, res)
 	}
+	if res.Outcome != OutcomeInconclusive { // which says so itself
+		if holes := holes(res); holes != "" {
+			res.Why += "; " + holes
+		}
+	}
 	if n := res.Known.Suppressed; n > 0 {
 		res.Why += fmt.Sprintf("; %d known by the baseline", n)
 	}
@@ -533,6 +557,26 @@ func overall(e *rules.Engine, res *Result, ruling gate.Ruling) {
 			res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
 		}
 	}
+}
+
+// holes says what the recording does not hold of the domains, "" if nothing is known to be missing.
+func holes(res *Result) string {
+	why, n := "", 0
+	for _, d := range res.Domains {
+		for _, k := range d.Conditions {
+			if k.Name == "complete" && k.State == Failed {
+				n++
+				why, _, _ = strings.Cut(k.Why, ": no argument")
+			}
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "not everything is in view: " + why
+	}
+	return fmt.Sprintf("not everything is in view in %d domains", n)
 }
 
 // required makes a clean run inconclusive that never judged a signal which the user demands.
@@ -612,8 +656,11 @@ func below(res *Result) string {
 
 // unlock says what would make unreadable traffic readable.
 func unlock(what string) string {
-	if what == "TLS" {
+	switch what {
+	case "TLS":
 		return " (give its secrets with --tls-keylog FILE, or record behind TLS)"
+	case "TLS that the given secrets do not open":
+		return " (give the secrets of these connections, too, or record behind TLS)"
 	}
 	return ""
 }
@@ -621,8 +668,8 @@ func unlock(what string) string {
 // inconclusive says why a run judged nothing.
 func inconclusive(e *rules.Engine, res *Result) string {
 	var why []string
-	for _, u := range e.State.Unread {
-		why = append(why, fmt.Sprintf("%s, %d connections, not readable%s", u.What, u.N, unlock(u.What)))
+	for _, u := range e.State.Unreadable() {
+		why = append(why, fmt.Sprintf("%s, %s, not readable%s", u.What, plural(u.N, "connection"), unlock(u.What)))
 	}
 	if e.State.Stdio {
 		why = append(why, "stdio transport: one client per process, nothing to judge")

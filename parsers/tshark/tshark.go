@@ -154,7 +154,7 @@ func (r *reader) finish(at event.Address, err error) {
 		}
 		loss := event.Loss(0)
 		if l.h1 {
-			loss = event.LossResponseBody | event.LossHeaders
+			loss = event.LossResponseBody
 		}
 		l.x.Close(event.At(r.last), at, event.ByUnknown, loss)
 	}
