@@ -49,7 +49,8 @@ type conn struct {
 	tls     *tlsConn       // the layer that decrypts; nil = none
 	h2      *h2Conn        // what it carries; nil = HTTP/1.1
 	domains []event.Domain // that its exchanges belong to beside domain
-	dark    bool           // it is closed to us, and what it carries may be HTTP
+	dark    bool           // it is closed to us, and what it carries may be MCP
+	socket  bool           // it became a WebSocket, of the path of domain
 
 	born int64 // which connection of the recording it is
 
@@ -187,9 +188,14 @@ func (c *conn) unreadable(note string, i int, first []byte, at spot) {
 		from, to = to, from
 	}
 	addr := from.addrPort()
-	c.client, c.dark = client, note == "TLS"
-	c.server = c.serverName(to, note == "TLS")
-	c.a.unreadable(note, at, c.server, connName(addr, c.n), addr.Addr().String())
+	c.client, c.dark = client, true
+	path := ""
+	if c.socket {
+		path = c.domain.Path
+	} else {
+		c.server = c.serverName(to, true)
+	}
+	c.a.unreadable(note, at, c.server, path, connName(addr, c.n), addr.Addr().String())
 	c.darken(at)
 	c.retire(kindOther)
 }

@@ -92,7 +92,9 @@ func TestMessages(t *testing.T) {
 		1 opened GET http://10.0.0.1:8080/mcp 10.0.0.2:40000 absent
 		1 head 101 absent
 		1 closed by server
-		0 unreadable WebSocket 1 http://10.0.0.1:8080`)
+		0 unreadable WebSocket 1 http://10.0.0.1:8080
+		0 gap server→client a connection to this server is not readable
+		0 gap client→server a connection to this server is not readable`)
 	f("a tunnel through a proxy", func(c *pcaptest.Conn) {
 		c.Send(1*ms, toServer, "CONNECT example.org:80 HTTP/1.1\r\nHost: example.org:80\r\n\r\n")
 		c.Send(2*ms, toClient, "HTTP/1.1 200 Connection established\r\n\r\n")

@@ -262,6 +262,8 @@ func (c *conn) responseDone(at spot) {
 // upgraded ends the reading of a connection that left HTTP/1.1 (RFC 9110 §7.8).
 func (c *conn) upgraded(p *pending, i int, at spot) {
 	c.close(p, at, event.ByServer, 0)
+	c.a.out.drain() // so that its domain is known
+	c.socket = true
 	c.unreadable("WebSocket", i, nil, at)
 }
 
@@ -272,7 +274,7 @@ func (c *conn) tunneled(p *pending, i int, at spot) {
 	c.close(p, at, event.ByServer, 0)
 	c.through = through
 	if c.tls != nil { // TLS in TLS is not opened
-		c.unreadable("TLS", i, nil, at)
+		c.unreadable("TLS in TLS", i, nil, at)
 		return
 	}
 	c.closeAll(at, event.ByUnknown, event.LossResponseBody)

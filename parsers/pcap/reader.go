@@ -135,7 +135,9 @@ func (r *reader) packet(f *file, fr *frame) {
 	case isTCP:
 		r.asm.packet(s)
 	case isQUIC:
-		r.asm.unreadable("QUIC", s.spot, r.asm.serverName(s.dst, true), "", "")
+		server := r.asm.serverName(s.dst, true)
+		r.asm.unreadable("QUIC", s.spot, server, "", "", "")
+		r.asm.shadeServer(server, "", event.DirUnknown, s.spot)
 	case isTunnel:
 		stats.Note(fmt.Sprintf("more than %d tunnels stand in one another; what they carry is missing", maxTunnels))
 	case isLink:
