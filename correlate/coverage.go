@@ -110,6 +110,9 @@ func (s *State) sourceGap(ev *event.Event) {
 		holes[dir] = max(holes[dir], ev.Time.To, 1)
 	}
 	s.Holes[ev.At.Source] = holes
+	if ev.Loss&event.LossRest != 0 {
+		s.Broken[ev.At.Source] = true
+	}
 	for _, d := range s.Domains {
 		if d.Source == ev.At.Source {
 			d.cut(ev, nil, nil)
@@ -126,9 +129,10 @@ func directions(dir event.Dir) []event.Dir {
 
 // cut notes a hole where it belongs: a connection, an exchange, or the domain.
 func (d *Domain) cut(ev *event.Event, x *Exchange, conn *Conn) {
-	if ev.Loss&event.LossDark != 0 {
+	switch {
+	case ev.Loss&event.LossDark != 0:
 		d.Dark++
-	} else {
+	case ev.Loss&event.LossRest == 0:
 		d.Gaps++
 	}
 	d.LossFlags |= ev.Loss

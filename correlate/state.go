@@ -28,6 +28,7 @@ type State struct {
 	Aliases map[event.Domain]*Domain // POST paths that an HTTP+SSE stream announced
 	Moment  Moment                   // the one that Apply returned last
 	Holes   map[int32][3]int64       // by source: last hole that may concern any domain of it
+	Broken  map[int32]bool           // by source: it ends in the middle
 	Stdio   bool
 	Unread  []Unreadable
 	Beyond  int // events of domains beyond the limit, which are in nobody's timeline
@@ -44,22 +45,28 @@ type Unreadable struct {
 // maxUnread bounds State.Unread.
 const maxUnread = 4096
 
-// Unreadable returns how many connections of each kind cannot be read.
-func (s *State) Unreadable() (all []Unreadable) {
-	for _, u := range s.Unread {
-		all = count(all, u)
-	}
-	return all
-}
-
-// Closed returns the same of those that may belong to a domain.
+// Closed returns how many connections of each kind cannot be read that may belong to a domain.
 func (s *State) Closed(d *Domain) (of []Unreadable) {
 	for _, u := range s.Unread {
-		if u.Server == d.Key.Server && (u.Path == "" || u.Path == d.Key.Path) {
+		if u.of(d) {
 			of = count(of, u)
 		}
 	}
 	return of
+}
+
+// Elsewhere returns the same of those that can belong to none of some domains.
+func (s *State) Elsewhere(domains []*Domain) (others []Unreadable) {
+	for _, u := range s.Unread {
+		if !slices.ContainsFunc(domains, u.of) {
+			others = count(others, u)
+		}
+	}
+	return others
+}
+
+func (u Unreadable) of(d *Domain) bool {
+	return u.Server == d.Key.Server && (u.Path == "" || u.Path == d.Key.Path)
 }
 
 func count(to []Unreadable, u Unreadable) []Unreadable {
@@ -72,7 +79,7 @@ func count(to []Unreadable, u Unreadable) []Unreadable {
 
 // NewState returns an empty state.
 func NewState(l Limits) *State {
-	return &State{Limits: l, ByKey: map[event.Domain]*Domain{}, Aliases: map[event.Domain]*Domain{}, Holes: map[int32][3]int64{}}
+	return &State{Limits: l, ByKey: map[event.Domain]*Domain{}, Aliases: map[event.Domain]*Domain{}, Holes: map[int32][3]int64{}, Broken: map[int32]bool{}}
 }
 
 // Moment is one event with what it belongs to, already looked up.
@@ -167,7 +174,10 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 			d.Of = cmp.Or(s.ByKey[all], s.Aliases[all])
 		}
 		d.Hole = s.Holes[ev.At.Source]
-		if d.Hole != ([3]int64{}) {
+		switch {
+		case s.Broken[ev.At.Source]:
+			d.LossFlags |= event.LossRest
+		case d.Hole != ([3]int64{}):
 			d.Gaps++
 		}
 		s.ByKey[ev.Domain] = d

@@ -193,6 +193,7 @@ const (
 	LossSnap                          // cut by the snap length
 	LossRequest                       // the request of this response was not seen
 	LossLate                          // it came when what happened after it was told already: its interval ends there
+	LossRest                          // the input ends in the middle: what would have followed is missing
 	LossDark                          // the content is closed to us, by encryption or by what it speaks: nothing was lost
 )
 

@@ -202,7 +202,7 @@ func whyNothing(s *rules.Sink, u unseen, o Options) string {
 		return "nothing was recorded between --since and --until"
 	case c.Modern && !c.Legacy:
 		return "all requests are of the modern era (2026-07-28 on), which is not judged yet"
-	case u.text() != "":
+	case u.parties():
 		return u.text()
 	case parties(c) == 0:
 		return "no MCP message of a known sender was recognised"
@@ -210,8 +210,12 @@ func whyNothing(s *rules.Sink, u unseen, o Options) string {
 		return "one party only: isolation cannot fail, or be seen to hold, without a second one"
 	case !c.Overlap:
 		return apart(c)
+	case u.text() != "":
+		return u.text()
 	case c.BodiesLost > 0:
 		return "bodies were not recorded"
+	case c.LossFlags&event.LossRest != 0:
+		return "the file ends in the middle, and the occasions at which a signal shows did not occur up to there"
 	case c.Gaps > 0:
 		return plural(c.Gaps, "gap") + " in the recording, and the occasions at which a signal shows did not occur in the rest"
 	case c.Modern:
@@ -226,7 +230,8 @@ func whyNothing(s *rules.Sink, u unseen, o Options) string {
 // conditions tests the validity conditions of DETECTION §4.
 func conditions(e *rules.Engine, s *rules.Sink) []Condition {
 	c := s.Domain
-	return []Condition{multiplexed(e, c), unshared(s), overlap(c), http(e, c), creation(c), complete(c, unseenOf(e, c))}
+	u := unseenOf(e, c)
+	return []Condition{multiplexed(e, c), unshared(s), overlap(c, u), http(e, c), creation(c), complete(c, u)}
 }
 
 func multiplexed(e *rules.Engine, c *correlate.Domain) Condition {
@@ -258,12 +263,15 @@ func unshared(s *rules.Sink) Condition {
 	return Condition{"unshared", Met, "no session was seen in use by two conversations"}
 }
 
-func overlap(c *correlate.Domain) Condition {
+func overlap(c *correlate.Domain, u unseen) Condition {
 	switch {
 	case c.Overlap:
 		return Condition{"overlap", Met, c.OverlapWhy}
 	case c.Untimed:
 		return Condition{"overlap", Unknown, "the exchanges have no times of their own, so that none is known to overlap another one"}
+	}
+	if u.parties() {
+		return Condition{"overlap", Unknown, "no two parties are seen to be live, or to have requests in flight, at one moment; " + u.text()}
 	}
 	return Condition{"overlap", Failed, "no two parties were live, or had requests in flight, at one moment"}
 }
@@ -315,6 +323,9 @@ func complete(c *correlate.Domain, u unseen) Condition {
 	}
 	if c.BodiesLost > 0 {
 		holes = append(holes, fmt.Sprintf("%d bodies not recorded", c.BodiesLost))
+	}
+	if c.LossFlags&event.LossRest != 0 {
+		holes = append(holes, "the rest of the recording is missing, the file ends in the middle")
 	}
 	if c.LossFlags&event.LossSnap != 0 {
 		holes = append(holes, "packets cut by the snap length")
@@ -393,7 +404,7 @@ func states(s *rules.Sink, u unseen) ([]SignalState, []string) {
 		switch {
 		case c.Modern && !c.Legacy:
 			st.State, st.Why = NotAssessable, "not judged: modern"
-		case hidden != "" && !shown(s, sig):
+		case hidden != "" && (u.parties() || c.Overlap || sig.Alone) && !shown(s, sig):
 			st.State, st.Judged, st.Why = NotAssessable, 0, strings.Join(append([]string{hidden}, t.Why...), "; ")
 		case t.Judged > 0 && (c.Overlap || sig.Alone):
 			st.State, st.Why = Judged, strings.Join(t.Why, "; ")
@@ -433,7 +444,7 @@ func apart(c *correlate.Domain) string {
 // recipes names what would make a signal assessable.
 func recipes(c *correlate.Domain, u unseen, sig *signals.Signal) []string {
 	var out []string
-	if !c.Overlap && u.text() == "" { // else the second one may be there
+	if !c.Overlap && !u.parties() { // else the second one may be there
 		out = append(out, "record at least two clients that use the server at the same time")
 	}
 	if c.Log {
@@ -442,6 +453,9 @@ func recipes(c *correlate.Domain, u unseen, sig *signals.Signal) []string {
 		}
 		out = append(out, "log what docs/logging.md lists for each signal (also isodetect explain SIGNAL), or record the traffic: tcpdump -i any -s 0 -B 16384 -w mcp.pcap tcp port PORT")
 		return out
+	}
+	if c.LossFlags&event.LossRest != 0 {
+		out = append(out, "take the file once its writer has closed it, and all of it: it ends in the middle")
 	}
 	if c.LossFlags&event.LossSnap != 0 {
 		out = append(out, "capture whole packets: tcpdump -s 0")
@@ -668,7 +682,13 @@ func unlock(what string) string {
 // inconclusive says why a run judged nothing.
 func inconclusive(e *rules.Engine, res *Result) string {
 	var why []string
-	for _, u := range e.State.Unreadable() {
+	var judged []*correlate.Domain // they tell of their own
+	for _, s := range e.Sinks {
+		if slices.ContainsFunc(res.Domains, func(d Domain) bool { return d.ID == s.Domain.ID }) {
+			judged = append(judged, s.Domain)
+		}
+	}
+	for _, u := range e.State.Elsewhere(judged) {
 		why = append(why, fmt.Sprintf("%s, %s, not readable%s", u.What, plural(u.N, "connection"), unlock(u.What)))
 	}
 	if e.State.Stdio {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/isodetect/isodetect/correlate"
+	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/rules"
 	"github.com/isodetect/isodetect/signals"
 )
@@ -34,6 +35,9 @@ func unseenOf(e *rules.Engine, c *correlate.Domain) (u unseen) {
 	}
 	return u
 }
+
+// parties reports whether it may be whole parties that are unseen.
+func (u unseen) parties() bool { return len(u.conns) > 0 || u.sse > 0 || u.split != "" }
 
 // from says why a signal is not assessable, "" if nothing that is unseen stands against it.
 func (u unseen) from(sig *signals.Signal) string {
@@ -84,6 +88,8 @@ func missed(c *correlate.Domain, sig *signals.Signal) string {
 	switch {
 	case c.AnswersUnseen > 0 && sig.Requires&(signals.Streams|signals.Headers) != 0: // others need requests for their occasion
 		return plural(c.AnswersUnseen, "answer") + " not in the recording: the occasion may have been there"
+	case c.LossFlags&event.LossRest != 0:
+		return "the file ends in the middle: the occasion may have been behind"
 	case c.Gaps > 0:
 		return plural(c.Gaps, "gap") + " in the recording: the occasion may have been there"
 	}

@@ -73,6 +73,7 @@ func TestUnseen(t *testing.T) {
 		e.Apply(&sse)
 	}
 	f("requests before their stream is announced", announced, ExitInconclusive, hid, hid, "requests to /mcp stand before the HTTP+SSE stream")
+	f("a file that ends in the middle", gap(event.LossRest), ExitClean, hid, hid, "not everything is in view: the rest of the recording is missing")
 	f("a gap", gap(0), ExitClean, hid, hid, "not everything is in view: 1 gap")
 }
 
@@ -101,7 +102,14 @@ func TestRecipesOfUnseen(t *testing.T) {
 		if what != "" {
 			e.Apply(&event.Event{Kind: event.Unreadable, Time: event.At(10), Domain: event.Domain{Server: "http://h"}, Note: what, N: 1})
 		}
-		help := strings.Join(Judge(e, Options{}).Domains[0].Help, "\n")
+		res := Judge(e, Options{})
+		help := strings.Join(res.Domains[0].Help, "\n")
+		if k := res.Domains[0].Conditions[2]; k.Name != "overlap" || (k.State == Unknown) != (what != "") {
+			t.Errorf("%s: %+v", name, k)
+		}
+		if strings.Count(res.Why, "connection") > 1 {
+			t.Errorf("%s: the headline says it twice: %s", name, res.Why)
+		}
 		if !strings.Contains(help, want) || strings.Contains(help, not) {
 			t.Errorf("%s: %q, want %q without %q", name, help, want, not)
 		}
@@ -110,4 +118,18 @@ func TestRecipesOfUnseen(t *testing.T) {
 	f("secrets", event.LossDark, "TLS", "give the secrets", "without loss")
 	f("secrets, too few", event.LossDark, "TLS that the given secrets do not open", "give the secrets", "two clients")
 	f("neither", event.LossDark, "QUIC", "HTTP/1.1 or HTTP/2", "secrets")
+}
+
+// A stream that is not in view hides no second party.
+func TestOnePartyBesideUnseenStream(t *testing.T) {
+	e := rules.NewEngine(rules.Options{})
+	on := event.Event{Kind: event.Opened, Time: event.At(1), Domain: event.Domain{Server: "http://h"}, Exchange: event.ExchangeID{N: 1}, HTTPMethod: "GET", Asked: event.Named("a")}
+	e.Apply(&on)
+	on.Kind, on.Loss = event.Closed, event.LossResponseBody
+	e.Apply(&on)
+	e.End()
+	res := Judge(e, Options{})
+	if d := res.Domains[0]; !strings.Contains(res.Why, "one party only") || d.Conditions[2].State != Failed || !strings.Contains(strings.Join(d.Help, ""), "two clients") {
+		t.Errorf("%s; %+v; %q", res.Why, d.Conditions[2], d.Help)
+	}
 }

@@ -200,7 +200,7 @@ func (r *reader) breakOff(f *file, end *cut) {
 		f.in.Stats.Gaps++
 	}
 	for _, d := range r.out.domains {
-		r.out.own(event.Event{Kind: event.Gap, Time: event.At(f.last), At: end.at, Domain: d, Note: "the rest of the capture is missing: " + end.text})
+		r.out.own(event.Event{Kind: event.Gap, Time: event.At(f.last), At: end.at, Domain: d, Loss: event.LossRest, Note: "the rest of the capture is missing: " + end.text})
 	}
 }
 

@@ -52,7 +52,7 @@ func (j *jsonPackets) next(p *packet) (event.Address, error) {
 			continue
 		case !j.inside || c == '}' || c == ':':
 			j.r.stats.Flaw(at, "the text from here on is no array of packets: it is skipped")
-			j.r.hole(at, "the export is broken: what followed is not known")
+			j.r.hole(at, event.LossRest, "the export is broken: what followed is not known")
 			return at, io.EOF
 		}
 		at.Offset = j.off
@@ -100,7 +100,7 @@ func checked(raw []byte) string {
 // end tells an export that stops before its bracket.
 func (j *jsonPackets) end(at event.Address, err error) error {
 	if errors.Is(err, io.EOF) && j.n > 0 {
-		j.r.hole(at, "the export is cut: what followed is not known")
+		j.r.hole(at, event.LossRest, "the export is cut: what followed is not known")
 	}
 	return err
 }

@@ -96,7 +96,7 @@ func (x *pdmlPackets) end(at event.Address, err error) error {
 		return io.EOF
 	}
 	x.r.stats.Flaw(at, fmt.Sprintf("the document cannot be read from here on: %v: it is skipped", err))
-	x.r.hole(at, "the export is broken: what followed is not known")
+	x.r.hole(at, event.LossRest, "the export is broken: what followed is not known")
 	return io.EOF
 }
 

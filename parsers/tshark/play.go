@@ -50,7 +50,7 @@ const (
 // bad counts a packet that could not be read. What was in it is not known.
 func (r *reader) bad(at event.Address, why string) {
 	r.stats.Bad(at, why)
-	r.hole(at, "a packet could not be read")
+	r.hole(at, 0, "a packet could not be read")
 }
 
 // left notes a layer of which the export leaves out everything below its name.
@@ -60,8 +60,8 @@ func (r *reader) left(name string, value []byte) {
 	}
 }
 
-func (r *reader) hole(at event.Address, why string) {
-	r.b.Gap(event.At(r.last), at, event.Sender{}, event.DirUnknown, 0, why)
+func (r *reader) hole(at event.Address, loss event.Loss, why string) {
+	r.b.Gap(event.At(r.last), at, event.Sender{}, event.DirUnknown, loss, why)
 }
 
 // play handles one packet and reports whether it was about HTTP.
