@@ -132,6 +132,9 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 	d.Conditions = conditions(e, s)
 	u := unseenOf(e, c)
 	d.Signals, d.Help = states(s, u)
+	if d.Unseen = u.text(); d.Unseen == "" && c.AnswersUnseen > 0 {
+		d.Unseen = plural(c.AnswersUnseen, "answer") + " not in the recording"
+	}
 	judged, blind := 0, false
 	for i, st := range d.Signals {
 		if st.State == Judged {
@@ -673,6 +676,8 @@ func unlock(what string) string {
 	switch what {
 	case "TLS":
 		return " (give its secrets with --tls-keylog FILE, or record behind TLS)"
+	case "TLS that tshark did not decrypt":
+		return " (export with -o tls.keylog_file:FILE, or scan the capture itself)"
 	case "TLS that the given secrets do not open":
 		return " (give the secrets of these connections, too, or record behind TLS)"
 	}

@@ -63,6 +63,7 @@ type Domain struct {
 	Help       []string // recipes that would make more assessable
 	Boundary   []signals.Family
 	AlsoIn     []string
+	Unseen     string // what of its traffic is known not to be in the recording, "" = nothing
 }
 
 // Condition is one validity condition with its evidence.

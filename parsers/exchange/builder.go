@@ -213,3 +213,9 @@ func (b *Builder) Gap(t event.Time, at event.Address, who event.Sender, dir even
 	e := b.push(t)
 	e.Kind, e.Time, e.At, e.Sender, e.Dir, e.Loss, e.Note = event.Gap, t, at, who, dir, loss, why
 }
+
+// Unreadable queues that n connections to a server cannot be read, since they carry what.
+func (b *Builder) Unreadable(t event.Time, at event.Address, server, what string, n int) {
+	e := b.push(t)
+	e.Kind, e.Time, e.At, e.Domain.Server, e.Note, e.N = event.Unreadable, t, at, server, what, n
+}

@@ -116,8 +116,11 @@ func (x *pdmlPackets) packet(p *packet) (problem string, err error) {
 			}
 			if t.Name.Local == "proto" && x.depth == 2 {
 				layer = attr(t, "name")
+				p.layer(layer)
 			} else if t.Name.Local == "field" && layerOf(layer) {
-				x.field(t, p)
+				if x.field(t, p); attr(t, "name") == "filtered" {
+					x.r.left(layer)
+				}
 			}
 		case xml.EndElement:
 			x.depth--
