@@ -66,7 +66,7 @@ func (s *State) Elsewhere(domains []*Domain) (others []Unreadable) {
 }
 
 func (u Unreadable) of(d *Domain) bool {
-	return u.Server == d.Key.Server && (u.Path == "" || u.Path == d.Key.Path)
+	return d.Key.StandsAt(u.Server) && (u.Path == "" || u.Path == d.Key.Path)
 }
 
 func count(to []Unreadable, u Unreadable) []Unreadable {

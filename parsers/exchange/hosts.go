@@ -5,7 +5,6 @@ import (
 	"net/netip"
 	"strings"
 
-	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -79,12 +78,6 @@ func (h *hosts) find(address, name string, stats *source.Stats) string {
 }
 
 func within(address, name string) string { return address + "[" + name + "]" }
-
-// StandsAt reports whether a domain is of a server that stands at an address.
-func StandsAt(d event.Domain, address string) bool {
-	rest, ok := strings.CutPrefix(d.Server, address)
-	return ok && (rest == "" || rest[0] == '[')
-}
 
 // authority returns host and port of a target in absolute form, "" of others.
 func authority(target string) string {

@@ -5,7 +5,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/parsers/source"
 )
 
@@ -71,13 +70,5 @@ func TestHosts(t *testing.T) {
 	}
 	if x := b.Open(Request{Server: "https://a.example", Method: "POST", Target: "/mcp", Header: header("Host", "b.example")}); x.domain.Server != "https://a.example" {
 		t.Errorf("a server that is no address became %s", x.domain.Server)
-	}
-}
-
-func TestStandsAt(t *testing.T) {
-	for server, want := range map[string]bool{"http://h:80": true, "http://h:80[a]": true, "http://h:8080": false, "http://h": false, "": false} {
-		if got := StandsAt(event.Domain{Server: server}, "http://h:80"); got != want {
-			t.Errorf("%q: %v", server, got)
-		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/isodetect/isodetect/event"
-	"github.com/isodetect/isodetect/parsers/exchange"
 )
 
 // kind is what a connection carries. Kinds beyond kindHTTP are not read any further.
@@ -137,7 +136,7 @@ func (c *conn) gap(at spot, dir event.Dir, why string, loss event.Loss) {
 		others = c.a.out.domains
 	}
 	for _, d := range others {
-		if d != c.domain && exchange.StandsAt(d, c.server) {
+		if d != c.domain && d.StandsAt(c.server) {
 			ev.Domain = d
 			c.a.out.own(ev)
 		}
@@ -159,7 +158,7 @@ func (c *conn) strange(i int, at spot, loss event.Loss, why string) {
 		}
 		c.a.out.drain() // so that the domains are known
 		for _, d := range c.a.out.domains {
-			if exchange.StandsAt(d, c.a.serverName(e, false)) || exchange.StandsAt(d, c.a.serverName(e, true)) {
+			if d.StandsAt(c.a.serverName(e, false)) || d.StandsAt(c.a.serverName(e, true)) {
 				c.a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Loss: loss,
 					Note: why + ", on a connection of which nothing was read"})
 			}
@@ -191,7 +190,7 @@ func (c *conn) unreadable(note string, i int, first []byte, at spot) {
 	c.client, c.dark = client, true
 	path := ""
 	if c.socket {
-		path = c.domain.Path
+		c.server, path = c.domain.Server, c.domain.Path
 	} else {
 		c.server = c.serverName(to, true)
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/isodetect/isodetect/event"
-	"github.com/isodetect/isodetect/parsers/exchange"
 	"github.com/isodetect/isodetect/parsers/keylog"
 )
 
@@ -151,7 +150,7 @@ func (a *assembler) shade(c *conn, i int, at spot) {
 func (a *assembler) shadeServer(server, path string, dir event.Dir, at spot) {
 	a.out.drain() // so that the domains are known
 	for _, d := range a.out.domains {
-		if exchange.StandsAt(d, server) && (path == "" || d.Path == path) {
+		if d.StandsAt(server) && (path == "" || d.Path == path) {
 			a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Loss: event.LossDark, Note: "a connection to this server is not readable"})
 		}
 	}
