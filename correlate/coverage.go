@@ -12,7 +12,11 @@ import (
 
 // noteLoss cuts the holes that the loss flags of an event of an exchange mean.
 func (d *Domain) noteLoss(x *Exchange, ev *event.Event) {
-	d.LossFlags |= ev.Loss
+	loss := ev.Loss
+	if ev.Kind != event.Opened {
+		loss &^= event.LossHeaders // of an answer: which session a request named is known all the same
+	}
+	d.LossFlags |= loss
 	if ev.At.Unit == event.UnitEntry && ev.Kind == event.Opened {
 		x.Interval = true
 		d.Intervals++
@@ -36,8 +40,28 @@ func (d *Domain) noteLoss(x *Exchange, ev *event.Event) {
 		x.lose(event.ToClient, at)
 		d.lostBody(x, ev.Loss)
 	}
+	if ev.Kind == event.Closed && x.Status == 0 && ev.Loss&event.LossResponseBody != 0 && ev.Loss&event.LossSnap == 0 && ev.At.Unit != event.UnitEntry {
+		x.unseen(at)
+	}
 	if ev.Loss&event.LossRequest != 0 && ev.Kind == event.Opened {
 		x.lose(event.ToServer, at)
+	}
+}
+
+// unseen notes that whether and how an exchange was answered is not in the recording.
+// A stream of its own that a GET opens carries no answers.
+func (x *Exchange) unseen(at int64) {
+	if x.Method != "GET" {
+		x.Domain.AnswersUnseen++
+		x.lose(event.ToClient, at)
+		return
+	}
+	x.Domain.StreamsUnseen++
+	if x.Resumed || x.Party == nil {
+		x.lose(event.ToClient, at)
+	}
+	if x.Party != nil {
+		x.Party.rare().Unseen++
 	}
 }
 
@@ -89,6 +113,9 @@ func (s *State) sourceGap(ev *event.Event) {
 		holes[dir] = max(holes[dir], ev.Time.To, 1)
 	}
 	s.Holes[ev.At.Source] = holes
+	if ev.Loss&event.LossRest != 0 {
+		s.Broken[ev.At.Source] = true
+	}
 	for _, d := range s.Domains {
 		if d.Source == ev.At.Source {
 			d.cut(ev, nil, nil)
@@ -105,7 +132,12 @@ func directions(dir event.Dir) []event.Dir {
 
 // cut notes a hole where it belongs: a connection, an exchange, or the domain.
 func (d *Domain) cut(ev *event.Event, x *Exchange, conn *Conn) {
-	d.lostGap(ev)
+	switch {
+	case ev.Loss&event.LossDark != 0:
+		d.Dark++
+	case ev.Loss&event.LossRest == 0:
+		d.lostGap(ev)
+	}
 	d.LossFlags |= ev.Loss
 	if x != nil {
 		x.Gapped = true

@@ -81,9 +81,17 @@ type Domain struct {
 	BodiesLost int        // exchanges whose response or request body was not recorded
 	Losses     Losses
 	Units      uint8 // set of 1 << event.Unit: what records its exchanges stand in
-	Paired     bool  // exchanges were rebuilt by id: crossing cannot show
-	Evicted    int
-	SSE        bool // the HTTP+SSE transport was seen
+
+	StreamsUnseen int // GETs that may have been answered out of view, with all that came on their streams
+	AnswersUnseen int // the same of other requests
+	Split         string
+	// Split is the path at which requests came before a stream of HTTP+SSE announced it:
+	// they and their answers stand in two domains; "" = there is none.
+
+	Dark    int  // packets of connections to its server whose content is closed to us
+	Paired  bool // exchanges were rebuilt by id: crossing cannot show
+	Evicted int
+	SSE     bool // the HTTP+SSE transport was seen
 
 	Cookies []string // affinity cookies seen, bounded
 }

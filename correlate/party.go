@@ -75,6 +75,7 @@ type Rare struct {
 	Views  []int32       // other recordings that told of it
 	InitIn []int32       // other recordings that hold an initialize which made it
 	Early  []EarlyAnswer // answers of its client to server requests that are not applied yet
+	Unseen int32         // its GETs that may have been answered out of view
 }
 
 // rare returns what is rare of a party, to be changed.
@@ -84,6 +85,9 @@ func (p *Party) rare() *Rare {
 	}
 	return p.Rare
 }
+
+// Unseen reports whether there may be streams of the party that are not in view.
+func (p *Party) Unseen() bool { return p.Rare != nil && p.Rare.Unseen > 0 }
 
 // Holes is when something was lost last, by event.Dir; 0 = never. A nil one has no hole.
 type Holes [3]int64

@@ -209,8 +209,10 @@ func (s *State) endpoint(m *Moment) {
 	if path := event.EndpointPath(ev.Note); path != "" && path != ev.Domain.Path {
 		alias := ev.Domain
 		alias.Path = path
-		if s.ByKey[alias] == nil {
+		if o := s.ByKey[alias]; o == nil {
 			s.Aliases[alias] = d
+		} else {
+			d.Split, o.Split = path, path
 		}
 	}
 	m.Exchange = x

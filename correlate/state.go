@@ -9,6 +9,7 @@ package correlate
 
 import (
 	"cmp"
+	"slices"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/mcp"
@@ -27,6 +28,7 @@ type State struct {
 	Aliases map[event.Domain]*Domain // POST paths that an HTTP+SSE stream announced
 	Moment  Moment                   // the one that Apply returned last
 	Holes   map[int32][3]int64       // by source: last hole that may concern any domain of it
+	Broken  map[int32]bool           // by source: it ends in the middle
 	Stdio   bool
 	Unread  []Unreadable
 	Beyond  int // events of domains beyond the limit, which are in nobody's timeline
@@ -34,14 +36,50 @@ type State struct {
 
 // Unreadable is traffic that was seen and cannot be read.
 type Unreadable struct {
-	What string
-	N    int
-	At   event.Address
+	What         string
+	Server, Path string // whose: event.Domain; Path "" = of any path
+	N            int    // connections
+	At           event.Address
+}
+
+// maxUnread bounds State.Unread.
+const maxUnread = 4096
+
+// Closed returns how many connections of each kind cannot be read that may belong to a domain.
+func (s *State) Closed(d *Domain) (of []Unreadable) {
+	for _, u := range s.Unread {
+		if u.of(d) {
+			of = count(of, u)
+		}
+	}
+	return of
+}
+
+// Elsewhere returns the same of those that can belong to none of some domains.
+func (s *State) Elsewhere(domains []*Domain) (others []Unreadable) {
+	for _, u := range s.Unread {
+		if !slices.ContainsFunc(domains, u.of) {
+			others = count(others, u)
+		}
+	}
+	return others
+}
+
+func (u Unreadable) of(d *Domain) bool {
+	return d.Key.StandsAt(u.Server) && (u.Path == "" || u.Path == d.Key.Path)
+}
+
+func count(to []Unreadable, u Unreadable) []Unreadable {
+	if i := slices.IndexFunc(to, func(o Unreadable) bool { return o.What == u.What }); i >= 0 {
+		to[i].N += u.N
+		return to
+	}
+	return append(to, u)
 }
 
 // NewState returns an empty state.
 func NewState(l Limits) *State {
-	return &State{Limits: l, ByKey: map[event.Domain]*Domain{}, Aliases: map[event.Domain]*Domain{}, Holes: map[int32][3]int64{}}
+	return &State{Limits: l, ByKey: map[event.Domain]*Domain{}, Aliases: map[event.Domain]*Domain{}, Holes: map[int32][3]int64{}, Broken: map[int32]bool{}}
 }
 
 // Moment is one event with what it belongs to, already looked up.
@@ -137,7 +175,10 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 			d.Of = cmp.Or(s.ByKey[all], s.Aliases[all])
 		}
 		d.Hole = s.Holes[ev.At.Source]
-		if d.Hole != ([3]int64{}) {
+		switch {
+		case s.Broken[ev.At.Source]:
+			d.LossFlags |= event.LossRest
+		case d.Hole != ([3]int64{}):
 			d.Gaps++
 			d.Losses.Gaps[InGap]++
 		}
@@ -150,13 +191,17 @@ func (s *State) domainOf(ev *event.Event) *Domain {
 }
 
 func (s *State) unreadable(ev *event.Event) {
+	u := Unreadable{What: ev.Note, Server: ev.Domain.Server, Path: ev.Domain.Path, N: max(ev.N, 1), At: ev.At}
+	if len(s.Unread) >= maxUnread {
+		u.Server, u.Path = "", ""
+	}
 	for i := range s.Unread {
-		if s.Unread[i].What == ev.Note {
-			s.Unread[i].N += max(ev.N, 1)
+		if o := &s.Unread[i]; o.What == u.What && o.Server == u.Server && o.Path == u.Path {
+			o.N += u.N
 			return
 		}
 	}
-	s.Unread = append(s.Unread, Unreadable{What: ev.Note, N: max(ev.N, 1), At: ev.At})
+	s.Unread = append(s.Unread, u)
 }
 
 // opened starts an exchange and finds its party.

@@ -74,7 +74,7 @@ func (p *Party) LiveFor(ev *event.Event) Certainty {
 
 // Whole reports whether a recording lost nothing that shows.
 func (d *Domain) Whole() bool {
-	return !d.Log && d.Gaps == 0 && d.BodiesLost == 0 && !d.Paired && d.Evicted == 0 && d.LossFlags&(event.LossSnap|event.LossStart) == 0
+	return !d.Log && d.Gaps == 0 && d.BodiesLost == 0 && d.Dark == 0 && d.StreamsUnseen == 0 && d.AnswersUnseen == 0 && !d.Paired && d.Evicted == 0 && d.LossFlags&(event.LossSnap|event.LossStart|event.LossRest) == 0
 }
 
 // Supplement takes into a domain that several recordings show what one of them shows
@@ -84,6 +84,7 @@ func (d *Domain) Supplement(alone *Domain, whole bool) {
 		d.Overlap, d.OverlapWhy = true, alone.OverlapWhy
 	}
 	if whole {
-		d.Gaps, d.BodiesLost, d.Paired, d.LossFlags, d.Losses = 0, 0, false, alone.LossFlags, Losses{}
+		d.Gaps, d.BodiesLost, d.Paired, d.LossFlags, d.Losses = 0, 0, false, alone.LossFlags, alone.Losses
+		d.Dark, d.StreamsUnseen, d.AnswersUnseen = 0, 0, 0
 	}
 }

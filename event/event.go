@@ -3,7 +3,11 @@
 // conclusion: parsers fill what they know, and unknown is never written as "none".
 package event
 
-import "github.com/isodetect/isodetect/mcp"
+import (
+	"strings"
+
+	"github.com/isodetect/isodetect/mcp"
+)
 
 // Kind is what happened.
 type Kind uint8
@@ -33,7 +37,7 @@ const (
 	ProcessStart    // a process began: a new epoch of Domain
 	Stateless       // the server says that it keeps no sessions
 	Stdio           // the transport is stdio: nothing can be judged
-	Unreadable      // encrypted or unsupported traffic: Note says what (TLS, HTTP/2, QUIC); N counts
+	Unreadable      // encrypted or unsupported traffic: Note says what (TLS, WebSocket, QUIC), Domain.Server whose, Domain.Path "" = of any path; N counts
 
 	Idle // of no input: nothing happened up to Time, in any domain. What waits for time to go on is decided
 )
@@ -193,6 +197,8 @@ const (
 	LossSnap                          // cut by the snap length
 	LossRequest                       // the request of this response was not seen
 	LossLate                          // it came when what happened after it was told already: its interval ends there
+	LossRest                          // the input ends in the middle: what would have followed is missing
+	LossDark                          // the content is closed to us, by encryption or by what it speaks: nothing was lost
 )
 
 // Outcome is how a request ended, by the word of a log.
@@ -229,10 +235,16 @@ const (
 
 // Domain is what could leak into what: one MCP endpoint of one process.
 type Domain struct {
-	Server string // captures: "http://ip:port"; HAR: origin, with "[ip]" where serverIPAddress names another host than the URL; logs: the instance or input
+	Server string // captures: "http://ip:port", with "[name]" where several servers stand behind that address, or "http://name:port[proxy ip:port]" in a tunnel; HAR: origin, with "[ip]" where serverIPAddress names another host than the URL; logs: the instance or input
 	Path   string // path of the endpoint without a trailing slash; "" in logs
 	Epoch  string // logs: pid, container restart; changes with the process
 	View   int32  // 0 = as all recordings together show it, else as recording View-1 alone does (rules.Engine); parsers leave it 0
+}
+
+// StandsAt reports whether the domain is of a server at an address, one of several there or not.
+func (d Domain) StandsAt(address string) bool {
+	rest, ok := strings.CutPrefix(d.Server, address)
+	return ok && (rest == "" || rest[0] == '[')
 }
 
 // State is a tri-state: unknown is not absent.

@@ -155,7 +155,7 @@ func (h *track) breakOff(err error) {
 	for _, d := range h.Domains {
 		h.Holes = append(h.Holes, event.Event{
 			Kind: event.Gap, Domain: d, At: h.At, Time: event.At(h.Last),
-			Loss: event.LossTime, Note: "the input breaks off: " + err.Error(),
+			Loss: event.LossTime | event.LossRest, Note: "the input breaks off: " + err.Error(),
 		})
 	}
 }

@@ -166,6 +166,9 @@ func (f *Token) judge(s *Series, rival *correlate.Request, out *Sink) {
 	if o := f.Of[rival.Seq]; o != nil {
 		theirs = o.Points
 	}
+	if rival.Party != nil && rival.Party.Unseen() && !s.onOwn() {
+		return // it may have got its own there
+	}
 	lacks := f.lacks(rival, theirs)
 	if lacks == lacksNothing {
 		return
@@ -178,6 +181,13 @@ func (f *Token) judge(s *Series, rival *correlate.Request, out *Sink) {
 	if at, how := beyond(points); how != "" && len(theirs) > 0 {
 		f.report(s, rival, "duplicated", at, how, lacks.text(rival, theirs), out)
 	}
+}
+
+// onOwn reports whether all of a series came with the answer to its request: so a
+// server sends progress, and not on the stream of a GET.
+func (s *Series) onOwn() bool {
+	x := s.Request.Exchange
+	return x != nil && !slices.ContainsFunc(s.Points, func(p Point) bool { return p.Stream != x.ID })
 }
 
 // ordered returns the points whose place in the series is sure.

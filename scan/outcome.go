@@ -47,7 +47,7 @@ func conclude(res *verdict.Result, set *parsers.Set, opt Options, interrupted bo
 		res.Help = []string{"see that the path is right, and that the command which writes the input succeeds: after a failed one a pipe or file is empty"}
 	}
 	if opt.RequireComplete && res.ExitCode == verdict.ExitClean {
-		if hole := incomplete(set, interrupted); hole != "" {
+		if hole := incomplete(res, set, interrupted); hole != "" {
 			res.Outcome, res.ExitCode = verdict.OutcomeInconclusive, verdict.ExitInconclusive
 			res.Why = join("--require-complete: "+hole, res.Why)
 		}
@@ -58,7 +58,7 @@ func conclude(res *verdict.Result, set *parsers.Set, opt Options, interrupted bo
 }
 
 // incomplete names the first hole in what was read, "" if there is none.
-func incomplete(set *parsers.Set, interrupted bool) string {
+func incomplete(res *verdict.Result, set *parsers.Set, interrupted bool) string {
 	if interrupted {
 		return "the reading was interrupted"
 	}
@@ -70,6 +70,11 @@ func incomplete(set *parsers.Set, interrupted bool) string {
 			return fmt.Sprintf("%s has %d malformed records", in.Path, st.Malformed)
 		case st.Gaps > 0:
 			return fmt.Sprintf("%s has %d gaps", in.Path, st.Gaps)
+		}
+	}
+	for _, d := range res.Domains {
+		if d.Unseen != "" {
+			return d.ID + ": " + d.Unseen
 		}
 	}
 	return ""

@@ -162,6 +162,10 @@ func TestConclude(t *testing.T) {
 	f(clean, ok, pass, false, 2, "error", missing)
 	f(clean, holes, Options{}, false, 0, "clean", good)
 	f(clean, holes, strict, false, 3, "inconclusive", good)
+	unseen := clean
+	unseen.Domains = []verdict.Domain{{ID: "a"}, {ID: "b", Unseen: "1 answer not in the recording"}}
+	f(unseen, ok, Options{}, false, 0, "clean", good)
+	f(unseen, ok, strict, false, 3, "inconclusive", good)
 	f(clean, cut, Options{}, false, 0, "clean", good)
 	f(clean, cut, strict, false, 3, "inconclusive", good)
 	f(clean, never, Options{}, false, 2, "error", good)

@@ -43,7 +43,7 @@ var CapabilityDrift = &Signal{
 	},
 	Log:      "Each session made: the capabilities that its client declared. Each server request (sampling, elicitation, roots): the session that it goes to (probable), and the set of capabilities that was looked at (confirmed).",
 	Facts:    event.FactCaps | event.FactAsk,
-	Requires: Bodies,
+	Requires: Bodies | Streams,
 	Occasion: "no server request for which clients declared different capabilities",
 	Remedy: "undeclared: copy the client's capabilities into the session when initialize is accepted and read only that snapshot; one server object connected to several transports overwrites them. " +
 		"misrouted_request: send a request that a call raises on that call's own stream, and key pending server requests by session and id.",

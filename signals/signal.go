@@ -74,4 +74,5 @@ const (
 	Headers Coverage = 1 << iota // complete heads of requests
 	Bodies
 	Pairing // which answer came on which exchange
+	Streams // what the server sent of itself, on the streams of GETs
 )

@@ -44,7 +44,7 @@ var SubscriptionBleed = &Signal{
 	},
 	Log:      "Each subscribe and unsubscribe: session and URI. Each update: its URI, and the session that it is written to.",
 	Facts:    event.FactSubscribe | event.FactUpdate,
-	Requires: Bodies,
+	Requires: Bodies | Streams,
 	Occasion: "no resource update while several sessions were live",
 	Remedy: "Key subscriptions by (session, URI), drop them with the session, and notify only the sessions found under the URI. " +
 		"On subscriptions/listen tag each message with that stream's own id and keep to its acknowledged filter.",

@@ -46,7 +46,7 @@ var TokenCollision = &Signal{
 	},
 	Log:      "Each request: session, id, progress token. Each progress notification: its token, the session whose stream it is written to, and, where both sessions gave the token, how far it is and of how much.",
 	Facts:    event.FactToken | event.FactProgress,
-	Requires: Bodies,
+	Requires: Bodies | Streams,
 	Occasion: "no progress, or never a token in flight in two parties",
 	Remedy: "Key the progress registry by (session, token), and without sessions by the exchange, and send progress on a stream of the request that gave the token. " +
 		"A fix of session resolution alone does not help. Entries that are already crossed clear by restart or eviction.",

@@ -10,21 +10,21 @@ import (
 )
 
 // recipes names what would make a signal assessable, what is most needed first.
-func recipes(c *correlate.Domain, sig *signals.Signal) []string {
+func recipes(c *correlate.Domain, u unseen, sig *signals.Signal) []string {
 	if c.Log {
-		out := together(c)
+		out := together(c, u)
 		if sig == signals.FallbackResolution { // the one that an access log can carry
 			out = append(out, sig.Name+" in a log: "+sig.Log)
 		}
 		return append(out, "log what docs/logging.md lists for each signal (also isodetect explain SIGNAL), or record the traffic: tcpdump -i any -s 0 -B 16384 -w mcp.pcap tcp port PORT")
 	}
-	return append(wholeness(c), together(c)...)
+	return append(wholeness(c), together(c, u)...)
 }
 
 // together names what would show two parties at once, where none were seen.
-func together(c *correlate.Domain) []string {
+func together(c *correlate.Domain, u unseen) []string {
 	switch {
-	case c.Overlap, c.Requests == 0 && c.SessionsMade == 0 && c.BodiesLost > 0: // nobody at all: something else is wrong
+	case c.Overlap, u.parties(), c.Requests == 0 && c.SessionsMade == 0 && c.BodiesLost > 0: // the second one may be there, or nobody is: something else is wrong
 		return nil
 	case c.Untimed:
 		return []string{"use a recording that keeps times: a capture, a HAR of a browser or proxy, or isodetect record"}
@@ -41,6 +41,9 @@ const unreached = "the server could not be reached"
 func wholeness(c *correlate.Domain) []string {
 	var out []string
 	l := &c.Losses
+	if c.LossFlags&event.LossRest != 0 {
+		out = append(out, "take the file once its writer has closed it, and all of it: it ends in the middle")
+	}
 	if l.Bodies[correlate.BySnap]+l.Heads[correlate.BySnap]+l.Gaps[correlate.BySnap] > 0 || c.LossFlags&event.LossSnap != 0 {
 		out = append(out, "capture whole packets: tcpdump -s 0")
 	}
@@ -54,7 +57,7 @@ func wholeness(c *correlate.Domain) []string {
 	case exported(c):
 		out = append(out, "export all entries")
 	default:
-		out = append(out, "record without gaps: the recording names what it lacks")
+		out = append(out, "record without loss: the recording names what it lacks")
 	}
 	if c.LossFlags&event.LossStart != 0 || l.Bodies[correlate.BeforeStart]+l.Heads[correlate.BeforeStart] > 0 {
 		out = append(out, "start the recording before the clients connect")
@@ -88,7 +91,7 @@ func once(help []string) []string {
 
 // otherwise names what would help where nothing could be judged though no signal
 // says that it could not.
-func otherwise(c *correlate.Domain, o Options) []string {
+func otherwise(c *correlate.Domain, u unseen, o Options) []string {
 	switch {
 	case o.outside(c):
 		return []string{"choose --since and --until around what was recorded"}
@@ -96,7 +99,7 @@ func otherwise(c *correlate.Domain, o Options) []string {
 		return []string{"record clients that speak a revision up to 2025-11-25"}
 	}
 	out := wholeness(c)
-	if c.Overlap && c.BodiesLost == 0 && c.Gaps == 0 {
+	if c.Overlap && c.BodiesLost == 0 && c.Gaps == 0 && c.LossFlags&event.LossRest == 0 && u.text() == "" {
 		out = append(out, "let at least two clients do at the same time what signals show in (calls with progress, cancels, subscriptions, server requests): isodetect explain SIGNAL")
 	}
 	return out

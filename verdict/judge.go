@@ -130,12 +130,17 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 	c := s.Domain
 	d := Domain{ID: c.ID, Parties: parties(c), Sessions: c.SessionsMade, First: c.First, Last: c.Last, Eras: eras(c)}
 	d.Conditions = conditions(e, s)
-	d.Signals, d.Help = states(s)
-	judged := 0
-	for _, st := range d.Signals {
+	u := unseenOf(e, c)
+	d.Signals, d.Help = states(s, u)
+	if d.Unseen = u.text(); d.Unseen == "" && c.AnswersUnseen > 0 {
+		d.Unseen = plural(c.AnswersUnseen, "answer") + " not in the recording"
+	}
+	judged, blind := 0, false
+	for i, st := range d.Signals {
 		if st.State == Judged {
 			judged++
 		}
+		blind = blind || st.State == NotAssessable && u.from(signals.All()[i]) != ""
 	}
 	for _, f := range s.Findings {
 		if f.Fails {
@@ -151,13 +156,16 @@ func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
 		if s.Beyond > 0 {
 			d.Why += fmt.Sprintf("; %d more occurrences of findings beyond the first %d are not listed", s.Beyond, len(s.Findings))
 		}
+	case judged > 0 && blind:
+		d.Outcome = OutcomeInconclusive
+		d.Why = fmt.Sprintf("%s; nothing was found in what can be seen, where %d of %d signals could be judged", u.text(), judged, len(d.Signals))
 	case judged > 0:
 		d.Outcome = OutcomeClean
 		d.Why = fmt.Sprintf("%d of %d signals could be judged, nothing was found at or above the threshold", judged, len(d.Signals))
 	default:
 		d.Outcome = OutcomeInconclusive
-		d.Why = whyNothing(s, o)
-		d.Help = once(append(d.Help, otherwise(c, o)...))
+		d.Why = whyNothing(s, u, o)
+		d.Help = once(append(d.Help, otherwise(c, u, o)...))
 	}
 	return d
 }
@@ -193,7 +201,8 @@ func eras(c *correlate.Domain) []string {
 // conditions tests the validity conditions of DETECTION §4.
 func conditions(e *rules.Engine, s *rules.Sink) []Condition {
 	c := s.Domain
-	return []Condition{multiplexed(e, c), unshared(s), overlap(c), http(e, c), creation(c), complete(c)}
+	u := unseenOf(e, c)
+	return []Condition{multiplexed(e, c), unshared(s), overlap(c, u), http(e, c), creation(c), complete(c, u)}
 }
 
 func multiplexed(e *rules.Engine, c *correlate.Domain) Condition {
@@ -225,14 +234,17 @@ func unshared(s *rules.Sink) Condition {
 	return Condition{"unshared", Met, "no session was seen in use by two conversations"}
 }
 
-func overlap(c *correlate.Domain) Condition {
+func overlap(c *correlate.Domain, u unseen) Condition {
 	switch {
 	case c.Overlap:
 		return Condition{"overlap", Met, c.OverlapWhy}
 	case c.Untimed:
 		return Condition{"overlap", Unknown, "the exchanges have no times of their own, so that none is known to overlap another one"}
-	case alike(c) != "":
+	case !u.parties() && alike(c) != "":
 		return Condition{"overlap", Unknown, indistinct}
+	}
+	if u.parties() {
+		return Condition{"overlap", Unknown, "no two parties are seen to be live, or to have requests in flight, at one moment; " + u.text()}
 	}
 	return Condition{"overlap", Failed, "no two parties were live, or had requests in flight, at one moment"}
 }
@@ -271,13 +283,22 @@ func creation(c *correlate.Domain) Condition {
 	return k
 }
 
-func complete(c *correlate.Domain) Condition {
+func complete(c *correlate.Domain, u unseen) Condition {
 	var holes []string
+	if why := u.text(); why != "" {
+		holes = append(holes, why)
+	}
 	if c.Gaps > 0 {
-		holes = append(holes, strings.Join(append([]string{counted(c.Gaps, "gap")}, c.Losses.Notes...), ": "))
+		holes = append(holes, strings.Join(append([]string{plural(c.Gaps, "gap")}, c.Losses.Notes...), ": "))
+	}
+	if c.AnswersUnseen > 0 {
+		holes = append(holes, plural(c.AnswersUnseen, "answer")+" not in the recording")
 	}
 	if c.BodiesLost > 0 {
 		holes = append(holes, bodiesLost(c))
+	}
+	if c.LossFlags&event.LossRest != 0 {
+		holes = append(holes, "the rest of the recording is missing, the file ends in the middle")
 	}
 	if c.LossFlags&event.LossSnap != 0 && c.Losses.Bodies[correlate.BySnap] == 0 {
 		holes = append(holes, "packets cut by the snap length")
@@ -289,7 +310,7 @@ func complete(c *correlate.Domain) Condition {
 		holes = append(holes, "requests and answers paired by id")
 	}
 	if c.Evicted > 0 {
-		holes = append(holes, counted(c.Evicted, "item")+" of state evicted")
+		holes = append(holes, plural(c.Evicted, "item")+" of state evicted")
 	}
 	if c.Log {
 		return Condition{"complete", Unknown, "a log holds what its level lets through"}
@@ -346,16 +367,18 @@ func pinnedApart(c *correlate.Domain, f *signals.Finding) bool {
 }
 
 // states tells for every signal whether it could be judged, and which recipes would help.
-func states(s *rules.Sink) ([]SignalState, []string) {
+func states(s *rules.Sink, u unseen) ([]SignalState, []string) {
 	c := s.Domain
 	var out []SignalState
 	var help []string
 	for _, sig := range signals.All() {
-		t := s.Tally(sig)
+		t, hidden := s.Tally(sig), u.from(sig)
 		st := SignalState{Signal: sig.Name, Judged: t.Judged}
 		switch {
 		case c.Modern && !c.Legacy:
 			st.State, st.Why = NotAssessable, "not judged: modern"
+		case hidden != "" && (u.parties() || c.Overlap || sig.Alone) && !shown(s, sig):
+			st.State, st.Judged, st.Why = NotAssessable, 0, strings.Join(append([]string{hidden}, t.Why...), "; ")
 		case t.Judged > 0 && (c.Overlap || sig.Alone):
 			st.State, st.Why = Judged, strings.Join(t.Why, "; ")
 		case !c.Overlap && !sig.Alone:
@@ -370,11 +393,13 @@ func states(s *rules.Sink) ([]SignalState, []string) {
 			st.State, st.Why = NotAssessable, headsLost(c)
 		case c.BodiesLost > 0 && sig.Requires&signals.Bodies != 0:
 			st.State, st.Why = NotAssessable, bodiesLost(c)+", so the occasion may have been there"
+		case missed(c, sig) != "":
+			st.State, st.Why = NotAssessable, missed(c, sig)
 		default:
 			st.State, st.Why = NotObserved, sig.Occasion
 		}
 		if st.State == NotAssessable {
-			help = append(help, recipes(c, sig)...)
+			help = append(append(help, u.recipes()...), recipes(c, u, sig)...)
 		}
 		out = append(out, st)
 	}
@@ -458,13 +483,18 @@ func overall(e *rules.Engine, res *Result, ruling gate.Ruling) {
 	switch {
 	case ruling.Fails():
 		res.Outcome, res.ExitCode = OutcomeSignals, ExitFindings
-		res.Why = fmt.Sprintf("isolation failed in %d of %s", signal, counted(len(res.Domains), "domain")) + held(res.FailOn, ruling)
+		res.Why = fmt.Sprintf("isolation failed in %d of %s", signal, plural(len(res.Domains), "domain")) + held(res.FailOn, ruling)
 	case clean > 0:
 		res.Outcome, res.ExitCode = OutcomeClean, ExitClean
-		res.Why = fmt.Sprintf("nothing at or above the threshold in the %d of %s that could be judged%s", clean, counted(len(res.Domains), "domain"), coverage(res))
+		res.Why = fmt.Sprintf("nothing at or above the threshold in the %d of %s that could be judged%s", clean, plural(len(res.Domains), "domain"), coverage(res))
 	default:
 		res.Outcome, res.ExitCode = OutcomeInconclusive, ExitInconclusive
 		res.Why = inconclusive(e, res)
+	}
+	if res.Outcome != OutcomeInconclusive { // which says so itself
+		if holes := holes(res); holes != "" {
+			res.Why += "; " + holes
+		}
 	}
 	if n := res.Known.Suppressed; n > 0 {
 		res.Why += fmt.Sprintf("; %d known by the baseline", n)
@@ -477,12 +507,24 @@ func overall(e *rules.Engine, res *Result, ruling gate.Ruling) {
 	}
 }
 
-// counted writes a number with what it counts.
-func counted(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
+// holes says what the recording does not hold of the domains, "" if nothing is known to be missing.
+func holes(res *Result) string {
+	why, n := "", 0
+	for _, d := range res.Domains {
+		for _, k := range d.Conditions {
+			if k.Name == "complete" && k.State == Failed {
+				n++
+				why, _, _ = strings.Cut(k.Why, ": no argument")
+			}
+		}
 	}
-	return fmt.Sprintf("%d %ss", n, what)
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "not everything is in view: " + why
+	}
+	return fmt.Sprintf("not everything is in view in %d domains", n)
 }
 
 // required makes a clean run inconclusive that never judged a signal which the user demands.
@@ -562,8 +604,13 @@ func below(res *Result) string {
 
 // unlock says what would make unreadable traffic readable.
 func unlock(what string) string {
-	if what == "TLS" {
+	switch what {
+	case "TLS":
 		return " (give its secrets with --tls-keylog FILE, or record behind TLS)"
+	case "TLS that tshark did not decrypt":
+		return " (export with -o tls.keylog_file:FILE, or scan the capture itself)"
+	case "TLS that the given secrets do not open":
+		return " (give the secrets of these connections, too, or record behind TLS)"
 	}
 	return ""
 }
@@ -571,8 +618,14 @@ func unlock(what string) string {
 // inconclusive says why a run judged nothing.
 func inconclusive(e *rules.Engine, res *Result) string {
 	var why []string
-	for _, u := range e.State.Unread {
-		why = append(why, fmt.Sprintf("%s, %s, not readable%s", u.What, counted(u.N, "connection"), unlock(u.What)))
+	var judged []*correlate.Domain // they tell of their own
+	for _, s := range e.Sinks {
+		if slices.ContainsFunc(res.Domains, func(d Domain) bool { return d.ID == s.Domain.ID }) {
+			judged = append(judged, s.Domain)
+		}
+	}
+	for _, u := range e.State.Elsewhere(judged) {
+		why = append(why, fmt.Sprintf("%s, %s, not readable%s", u.What, plural(u.N, "connection"), unlock(u.What)))
 	}
 	if e.State.Stdio {
 		why = append(why, "stdio transport: one client per process, nothing to judge")

@@ -10,13 +10,15 @@ import (
 )
 
 // whyNothing says why nothing could be judged in a domain.
-func whyNothing(s *rules.Sink, o Options) string {
+func whyNothing(s *rules.Sink, u unseen, o Options) string {
 	c := s.Domain
 	switch {
 	case o.outside(c):
 		return "nothing was recorded between --since and --until"
 	case c.Modern && !c.Legacy:
 		return "all requests are of the modern era (2026-07-28 on), which is not judged yet"
+	case u.parties():
+		return u.text()
 	case parties(c) == 0 && c.Requests == 0 && len(c.Losses.Notes) > 0:
 		return "no request was read; the recording says: " + strings.Join(c.Losses.Notes, "; ")
 	case parties(c) == 0 && c.Requests == 0 && c.BodiesLost > 0:
@@ -29,8 +31,14 @@ func whyNothing(s *rules.Sink, o Options) string {
 		return "one party only: isolation cannot fail, or be seen to hold, without a second one"
 	case !c.Overlap:
 		return apart(c)
+	case u.text() != "":
+		return u.text()
 	case c.BodiesLost > 0:
 		return bodiesLost(c)
+	case c.LossFlags&event.LossRest != 0:
+		return "the file ends in the middle, and the occasions at which a signal shows did not occur up to there"
+	case c.Gaps > 0:
+		return plural(c.Gaps, "gap") + " in the recording, and the occasions at which a signal shows did not occur in the rest"
 	case c.Modern:
 		return "part of the traffic is of the modern era (2026-07-28 on), which is not judged yet; in the rest no signal had an occasion to show"
 	}
@@ -93,7 +101,7 @@ func bodiesLost(c *correlate.Domain) string {
 // headsLost says why headers of requests are not known.
 func headsLost(c *correlate.Domain) string {
 	if c.Losses.Heads == ([correlate.Causes]int{}) {
-		return "headers of answers are not in view, so which session answered is not known"
+		return "headers are not in view, so which requests named no session is not known"
 	}
 	return because(c, c.Losses.Heads, "request's headers", "requests' headers") + ", so which requests named no session is not known"
 }

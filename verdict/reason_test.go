@@ -44,7 +44,7 @@ func TestReasonAndAdvice(t *testing.T) {
 	f("mid-session", "began in the middle of connections, and 3 bodies came before", "start the recording before", lost(frame, correlate.BeforeStart, event.LossStart))
 	f("snap length", "the snap length of the capture cut 3 bodies", "tcpdump -s 0", lost(frame, correlate.BySnap, event.LossSnap))
 	f("a file of a ring is missing", "packets missing from the capture took 3 bodies", "of a ring of files give all", lost(frame, correlate.InGap, 0))
-	f("a recorder that lost something", "gaps of the recording took 3 bodies", "record without gaps", lost(line, correlate.InGap, 0))
+	f("a recorder that lost something", "gaps of the recording took 3 bodies", "record without loss", lost(line, correlate.InGap, 0))
 	f("a recorder without bodies", "3 bodies were not recorded", "record with bodies", lost(line, correlate.NotKept, 0))
 	f("a HAR without bodies", "3 bodies were not recorded", "export with bodies", lost(entry, correlate.NotKept, 0))
 	f("nothing happened", "did not occur in view", "at the same time what signals show in", func(c *correlate.Domain) { c.Units = frame })

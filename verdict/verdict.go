@@ -9,7 +9,7 @@ const (
 	ExitClean        = 0 // judged, nothing at the threshold
 	ExitFindings     = 1 // findings at the threshold
 	ExitError        = 2 // usage, or a named input could not be opened or decoded at all
-	ExitInconclusive = 3 // nothing could be judged
+	ExitInconclusive = 3 // nothing could be judged, or whole streams or connections are not in view
 )
 
 // State of a validity condition.
@@ -65,6 +65,7 @@ type Domain struct {
 	Help       []string // recipes that would make more assessable
 	Boundary   []signals.Family
 	AlsoIn     []string
+	Unseen     string // what of its traffic is known not to be in the recording, "" = nothing
 }
 
 // Condition is one validity condition with its evidence.

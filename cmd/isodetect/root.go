@@ -21,7 +21,8 @@ const exitHelp = `Exit codes:
   0  judged, and nothing at or above --fail-on
   1  findings at or above --fail-on
   2  wrong usage, or a named input that could not be opened or decoded at all
-  3  inconclusive: nothing could be judged
+  3  inconclusive: nothing could be judged, or nothing was found while whole
+     streams or connections to the server are not in view
   Over several inputs: 1 before 2 before 0 before 3.
 
 Every flag can be set by an environment variable: --fail-on by ISODETECT_FAIL_ON.

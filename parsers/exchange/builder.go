@@ -27,6 +27,7 @@ type Builder struct {
 	domain    *event.Domain // of the exchange that was opened last
 	names     interner      `snapshot:"-"`
 	announced announced
+	hosts     hosts
 	lines     [2048]headLine `snapshot:"-"` // some that heads repeat, where place puts them
 
 	// Scratch that one message at a time uses.
@@ -211,4 +212,10 @@ func (b *Builder) Gap(t event.Time, at event.Address, who event.Sender, dir even
 	b.stats.Gaps++
 	e := b.push(t)
 	e.Kind, e.Time, e.At, e.Sender, e.Dir, e.Loss, e.Note = event.Gap, t, at, who, dir, loss, why
+}
+
+// Unreadable queues that n connections to a server cannot be read, since they carry what.
+func (b *Builder) Unreadable(t event.Time, at event.Address, server, what string, n int) {
+	e := b.push(t)
+	e.Kind, e.Time, e.At, e.Domain.Server, e.Note, e.N = event.Unreadable, t, at, server, what, n
 }

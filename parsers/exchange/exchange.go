@@ -20,6 +20,7 @@ type Request struct {
 	Time   event.Time
 	At     event.Address
 	Server string // event.Domain.Server
+	Hosted bool   // Server is an address, where several servers may stand: target and Host tell which is meant
 	Method string
 	Target string // path with query, or an absolute URL
 	Header []Header
@@ -72,6 +73,12 @@ func (b *Builder) Open(r Request) *Exchange {
 func (b *Builder) OpenIn(x *Exchange, r Request) {
 	b.exchanges++
 	path, query := splitTarget(r.Target)
+	if r.Method == "CONNECT" { // its target is an authority (RFC 9112 §3.2.3)
+		path, query = "/", ""
+	}
+	if r.Hosted {
+		r.Server = b.server(&r)
+	}
 	h := readRequestHeader(b, r)
 	*x = Exchange{
 		b: b, id: event.ExchangeID{Source: b.src, N: b.exchanges},

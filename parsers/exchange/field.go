@@ -13,6 +13,7 @@ const (
 	fieldContentLength
 	fieldContentType
 	fieldCookie
+	fieldHost
 	fieldKey // X-Api-Key
 	fieldLastEvent
 	fieldRevision // MCP-Protocol-Version
@@ -34,6 +35,8 @@ func fieldOf(name []byte) field {
 	}
 	got := fieldOther
 	switch len(name) {
+	case len("host"):
+		got = is("host", fieldHost)
 	case len("accept"):
 		if got = is("accept", fieldAccept); got == fieldOther {
 			got = is("cookie", fieldCookie)

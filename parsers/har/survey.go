@@ -42,7 +42,7 @@ func (r *reader) survey(size int64) error {
 		return int(a.n) - int(b.n)
 	})
 	if v.bad > 0 {
-		r.gap(fmt.Sprintf("%d entries could not be read", v.bad))
+		r.gap(fmt.Sprintf("%d entries could not be read", v.bad), 0)
 	}
 	return nil
 }
@@ -70,10 +70,10 @@ func (r *reader) lost(n int32, off int64, why string) {
 	at := event.Address{Source: r.in.Index, Unit: event.UnitEntry, N: int64(n), Offset: off}
 	r.stats.Flaw(at, why)
 	r.stats.Note(why)
-	r.gap(why)
+	r.gap(why, event.LossRest)
 }
 
-func (r *reader) gap(why string) {
+func (r *reader) gap(why string, loss event.Loss) {
 	var from int64
 	for _, rec := range r.records {
 		if from == 0 || rec.start < from {
@@ -81,7 +81,7 @@ func (r *reader) gap(why string) {
 		}
 	}
 	at := event.Address{Source: r.in.Index, Unit: event.UnitEntry, Offset: -1}
-	r.b.Gap(event.At(from), at, event.Sender{}, event.DirUnknown, 0, why)
+	r.b.Gap(event.At(from), at, event.Sender{}, event.DirUnknown, loss, why)
 }
 
 // oneTime notices writers that stamp every entry with the time of the export, and

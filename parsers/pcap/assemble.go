@@ -217,7 +217,7 @@ func (a *assembler) endOfInput() {
 	for _, key := range a.darkOrder {
 		if d := a.dark[key]; d.n > 0 {
 			a.out.own(event.Event{Kind: event.Unreadable, Time: d.last.time(), At: d.last.at,
-				Domain: event.Domain{Server: key.server}, Note: key.note, N: d.n})
+				Domain: event.Domain{Server: key.server, Path: key.path}, Note: key.note, N: d.n})
 		}
 	}
 }
@@ -235,17 +235,18 @@ func (a *assembler) closeNext() bool {
 	return true
 }
 
-type darkKey struct{ server, note string }
+type darkKey struct{ server, path, note string }
 
 type darkCount struct {
 	n    int // connections that no event has told of
 	last spot
 }
 
-// unreadable tells that a connection to a server cannot be read. The first of a
-// server is told at once, the number of the others at the end of the input.
-func (a *assembler) unreadable(note string, at spot, server, name, peer string) {
-	key := darkKey{server, note}
+// unreadable tells that a connection to a server cannot be read, which concerns one
+// path of it or, "", any. The first of a server is told at once, the number of the
+// others at the end of the input.
+func (a *assembler) unreadable(note string, at spot, server, path, name, peer string) {
+	key := darkKey{server, path, note}
 	d := a.dark[key]
 	if d != nil {
 		d.n++
@@ -253,7 +254,7 @@ func (a *assembler) unreadable(note string, at spot, server, name, peer string) 
 		return
 	}
 	if len(a.darkOrder) >= maxDarkNotes {
-		if key.server = ""; a.dark[key] != nil {
+		if key.server, key.path = "", ""; a.dark[key] != nil {
 			a.dark[key].n++
 			a.dark[key].last = at
 			return
@@ -262,7 +263,7 @@ func (a *assembler) unreadable(note string, at spot, server, name, peer string) 
 	a.dark[key] = &darkCount{last: at}
 	a.darkOrder = append(a.darkOrder, key)
 	a.out.own(event.Event{Kind: event.Unreadable, Time: at.time(), At: at.at, Note: note, N: 1,
-		Domain: event.Domain{Server: key.server}, Sender: event.Sender{Conn: name, Peer: peer}})
+		Domain: event.Domain{Server: key.server, Path: key.path}, Sender: event.Sender{Conn: name, Peer: peer}})
 }
 
 type serverKey struct {

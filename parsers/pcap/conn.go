@@ -48,7 +48,8 @@ type conn struct {
 	tls     *tlsConn       // the layer that decrypts; nil = none
 	h2      *h2Conn        // what it carries; nil = HTTP/1.1
 	domains []event.Domain // that its exchanges belong to beside domain
-	dark    bool           // it is closed to us, and what it carries may be HTTP
+	dark    bool           // it is closed to us, and what it carries may be MCP
+	socket  bool           // it became a WebSocket, of the path of domain
 
 	born int64 // which connection of the recording it is
 
@@ -79,15 +80,18 @@ func (c *conn) becomeHTTP(client int, at spot) {
 	c.unpaired = c.early > 0
 }
 
-// serverName names who serves: the other end of the connection, or of the tunnel that it is.
+// serverName names who serves: the other end of the connection, or of the tunnel that it
+// is, with the proxy in brackets. What goes through a proxy and what reaches the server from
+// there are two domains, even in one capture.
 func (c *conn) serverName(to endpoint, tls bool) string {
-	switch {
-	case c.through == "":
+	if c.through == "" {
 		return c.a.serverName(to, tls)
-	case tls:
-		return "https://" + c.through
 	}
-	return "http://" + c.through
+	scheme := "http://"
+	if tls {
+		scheme = "https://"
+	}
+	return scheme + c.through + "[" + to.addrPort().String() + "]"
 }
 
 // tellEarly tells of the bytes that were missing before the first message.
@@ -132,7 +136,7 @@ func (c *conn) gap(at spot, dir event.Dir, why string, loss event.Loss) {
 		others = c.a.out.domains
 	}
 	for _, d := range others {
-		if d != c.domain && d.Server == c.server {
+		if d != c.domain && d.StandsAt(c.server) {
 			ev.Domain = d
 			c.a.out.own(ev)
 		}
@@ -154,7 +158,7 @@ func (c *conn) strange(i int, at spot, loss event.Loss, why string) {
 		}
 		c.a.out.drain() // so that the domains are known
 		for _, d := range c.a.out.domains {
-			if d.Server == c.a.serverName(e, false) || d.Server == c.a.serverName(e, true) {
+			if d.StandsAt(c.a.serverName(e, false)) || d.StandsAt(c.a.serverName(e, true)) {
 				c.a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Loss: loss,
 					Note: why + ", on a connection of which nothing was read"})
 			}
@@ -183,9 +187,14 @@ func (c *conn) unreadable(note string, i int, first []byte, at spot) {
 		from, to = to, from
 	}
 	addr := from.addrPort()
-	c.client, c.dark = client, note == "TLS"
-	c.server = c.serverName(to, note == "TLS")
-	c.a.unreadable(note, at, c.server, connName(addr, c.n), addr.Addr().String())
+	c.client, c.dark = client, true
+	path := ""
+	if c.socket {
+		c.server, path = c.domain.Server, c.domain.Path
+	} else {
+		c.server = c.serverName(to, true)
+	}
+	c.a.unreadable(note, at, c.server, path, connName(addr, c.n), addr.Addr().String())
 	c.darken(at)
 	c.retire(kindOther)
 }

@@ -145,6 +145,8 @@ func (b *fieldBlock) add(f hpack.HeaderField) {
 		b.method = f.Value
 	case ":path":
 		b.path = f.Value
+	case ":authority":
+		b.fields = append(b.fields, exchange.Header{Name: "host", Value: f.Value})
 	case ":status":
 		b.hasStatus = true
 		if s, ok := statusLine(". " + f.Value); ok {

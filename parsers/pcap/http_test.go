@@ -11,6 +11,43 @@ import (
 	"github.com/isodetect/isodetect/parsers/pcap/pcaptest"
 )
 
+// Servers that stand behind one address are told apart by the names that requests give.
+func TestServersBehindOneAddress(t *testing.T) {
+	to := func(host, target string) string {
+		return "POST " + target + " HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 0\r\n\r\n"
+	}
+	rec := record(func(c *pcaptest.Conn) {
+		c.Open(0)
+		for i, r := range []string{
+			to("10.0.0.1:8080", "/mcp"), to("notes.local:8080", "/mcp"), to("WEATHER.local.", "/mcp"), to("localhost", "/mcp"), to("notes.local", "/mcp"),
+			to("notes.local.svc", "/mcp"), to("weather.local", "http://other:80/mcp?x"), to("weather.local", "/two"),
+		} {
+			at := time.Duration(i+1) * 10 * ms
+			c.Send(at, toServer, r)
+			c.Send(at+ms, toClient, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
+		}
+		c.Send(200*ms, toClient, "HTTP/1.1 500 Nobody asked\r\nContent-Length: 0\r\n\r\n")
+	})
+	got := read(t, ether.Encode(rec.Packets))
+	var servers []string
+	for i := range got.events {
+		if e := &got.events[i]; e.Kind == event.Opened {
+			servers = append(servers, e.Domain.Server+e.Domain.Path)
+		}
+	}
+	expect(t, servers, `
+		http://10.0.0.1:8080/mcp
+		http://10.0.0.1:8080/mcp
+		http://10.0.0.1:8080[weather.local]/mcp
+		http://10.0.0.1:8080/mcp
+		http://10.0.0.1:8080/mcp
+		http://10.0.0.1:8080/mcp
+		http://10.0.0.1:8080[other:80]/mcp
+		http://10.0.0.1:8080[weather.local]/two
+		http://10.0.0.1:8080[weather.local]/two`)
+	expect(t, got.in[0].Stats.Notes, "several servers stand behind http://10.0.0.1:8080, by the names that requests give: each is judged by itself, notes.local under the address alone")
+}
+
 func TestMessages(t *testing.T) {
 	f := func(name string, talk func(c *pcaptest.Conn), want string) {
 		t.Helper()
@@ -55,17 +92,19 @@ func TestMessages(t *testing.T) {
 		1 opened GET http://10.0.0.1:8080/mcp 10.0.0.2:40000 absent
 		1 head 101 absent
 		1 closed by server
-		0 unreadable WebSocket 1 http://10.0.0.1:8080`)
+		0 unreadable WebSocket 1 http://10.0.0.1:8080
+		0 gap server→client a connection to this server is not readable
+		0 gap client→server a connection to this server is not readable`)
 	f("a tunnel through a proxy", func(c *pcaptest.Conn) {
 		c.Send(1*ms, toServer, "CONNECT example.org:80 HTTP/1.1\r\nHost: example.org:80\r\n\r\n")
 		c.Send(2*ms, toClient, "HTTP/1.1 200 Connection established\r\n\r\n")
 		c.Send(3*ms, toServer, post("s", call(1)))
 		c.Send(4*ms, toClient, jsonResponse(answer(1)))
 	}, `
-		1 opened CONNECT http://10.0.0.1:8080example.org:80 10.0.0.2:40000 absent
+		1 opened CONNECT http://10.0.0.1:8080/ 10.0.0.2:40000 absent
 		1 head 200 absent
 		1 closed by server
-		2 opened POST http://example.org:80/mcp 10.0.0.2:40000 id=s
+		2 opened POST http://example.org:80[10.0.0.1:8080]/mcp 10.0.0.2:40000 id=s
 		2 message client→server request tools/call 1
 		2 head 200 absent
 		2 message server→client result  1
@@ -75,7 +114,7 @@ func TestMessages(t *testing.T) {
 		c.Send(2*ms, toClient, "HTTP/1.1 407 No\r\nContent-Length: 0\r\n\r\n")
 		c.Send(3*ms, toServer, post("s", call(1)))
 	}, `
-		1 opened CONNECT http://10.0.0.1:8080example.org:80 10.0.0.2:40000 absent
+		1 opened CONNECT http://10.0.0.1:8080/ 10.0.0.2:40000 absent
 		1 head 407 absent
 		1 closed by server
 		2 opened POST http://10.0.0.1:8080/mcp 10.0.0.2:40000 id=s
@@ -86,16 +125,16 @@ func TestMessages(t *testing.T) {
 		c.Send(2*ms, toClient, "HTTP/1.1 200 OK\r\n\r\n")
 		c.Send(3*ms, toServer, "\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00")
 	}, `
-		1 opened CONNECT http://10.0.0.1:8080example.org:443 10.0.0.2:40000 absent
+		1 opened CONNECT http://10.0.0.1:8080/ 10.0.0.2:40000 absent
 		1 head 200 absent
 		1 closed by server
-		0 unreadable TLS 1 https://example.org:443`)
+		0 unreadable TLS 1 https://example.org:443[10.0.0.1:8080]`)
 	f("something else in a tunnel", func(c *pcaptest.Conn) {
 		c.Send(1*ms, toServer, "CONNECT example.org:22 HTTP/1.1\r\n\r\n")
 		c.Send(2*ms, toClient, "HTTP/1.1 200 OK\r\n\r\nSSH-2.0-x\r\n")
 		c.Send(3*ms, toServer, post("s", call(1)))
 	}, `
-		1 opened CONNECT http://10.0.0.1:8080example.org:22 10.0.0.2:40000 absent
+		1 opened CONNECT http://10.0.0.1:8080/ 10.0.0.2:40000 absent
 		1 head 200 absent
 		1 closed by server`)
 	f("garbage between messages", func(c *pcaptest.Conn) {

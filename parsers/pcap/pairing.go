@@ -78,6 +78,13 @@ func (c *conn) requestHead(i int, head []byte, whole bool, at spot, loss event.L
 func (c *conn) begin(r exchange.Request, at spot) *pending {
 	r.Time, r.At = at.time(), at.at
 	r.Server, r.Conn, r.Peer = c.server, c.name, c.peer
+	switch {
+	case c.through != "" || r.Method == "CONNECT":
+	case r.Loss&event.LossRequest == 0:
+		r.Hosted = true
+	case c.domain.Server != "": // likelyPath has brought it up to date
+		r.Server = c.domain.Server
+	}
 	r.Loss |= c.firstLoss | c.pairing()
 	c.firstLoss = 0
 	p := c.a.pending()
@@ -255,6 +262,8 @@ func (c *conn) responseDone(at spot) {
 // upgraded ends the reading of a connection that left HTTP/1.1 (RFC 9110 §7.8).
 func (c *conn) upgraded(p *pending, i int, at spot) {
 	c.close(p, at, event.ByServer, 0)
+	c.a.out.drain() // so that its domain is known
+	c.socket = true
 	c.unreadable("WebSocket", i, nil, at)
 }
 
@@ -265,7 +274,7 @@ func (c *conn) tunneled(p *pending, i int, at spot) {
 	c.close(p, at, event.ByServer, 0)
 	c.through = through
 	if c.tls != nil { // TLS in TLS is not opened
-		c.unreadable("TLS", i, nil, at)
+		c.unreadable("TLS in TLS", i, nil, at)
 		return
 	}
 	c.closeAll(at, event.ByUnknown, event.LossResponseBody)

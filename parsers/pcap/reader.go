@@ -135,7 +135,9 @@ func (r *reader) packet(f *file, fr *frame) {
 	case isTCP:
 		r.asm.packet(s)
 	case isQUIC:
-		r.asm.unreadable("QUIC", s.spot, r.asm.serverName(s.dst, true), "", "")
+		server := r.asm.serverName(s.dst, true)
+		r.asm.unreadable("QUIC", s.spot, server, "", "", "")
+		r.asm.shadeServer(server, "", event.DirUnknown, s.spot)
 	case isTunnel:
 		stats.Note(fmt.Sprintf("more than %d tunnels stand in one another; what they carry is missing", maxTunnels))
 	case isLink:
@@ -198,7 +200,7 @@ func (r *reader) breakOff(f *file, end *cut) {
 		f.in.Stats.Gaps++
 	}
 	for _, d := range r.out.domains {
-		r.out.own(event.Event{Kind: event.Gap, Time: event.At(f.last), At: end.at, Domain: d, Note: "the rest of the capture is missing: " + end.text})
+		r.out.own(event.Event{Kind: event.Gap, Time: event.At(f.last), At: end.at, Domain: d, Loss: event.LossRest, Note: "the rest of the capture is missing: " + end.text})
 	}
 }
 
@@ -269,7 +271,7 @@ func (e *emitter) pop() *event.Event {
 	e.openers[n] = nil
 	e.openers = e.openers[:n]
 	c.exchange = ev.Exchange
-	if c.h2 != nil && c.domain.Server != "" && c.domain != ev.Domain && !slices.Contains(c.domains, ev.Domain) && len(c.domains) < maxOfConn {
+	if (c.h2 != nil || c.domain.Server != ev.Domain.Server) && c.domain.Server != "" && c.domain != ev.Domain && !slices.Contains(c.domains, ev.Domain) && len(c.domains) < maxOfConn {
 		c.domains = append(c.domains, c.domain)
 	}
 	if ev.Loss&event.LossRequest == 0 {

@@ -71,7 +71,7 @@ func (c *conn) helloMessage(i int, kind byte, body []byte, at spot) {
 			if len(c.a.missed) < maxMissed {
 				c.a.missed = append(c.a.missed, hi.random)
 			}
-			c.giveUpTLS("no secrets are given for them", i, nil, at)
+			c.giveUpTLS("", i, nil, at)
 		}
 	case kind == encryptedExtensions:
 		t.alpn = hi.alpn
@@ -142,17 +142,25 @@ func (c *conn) finishTLS() {
 	}
 }
 
-// giveUpTLS ends the reading of a connection; first is what half i showed, if
-// that tells who the client is.
+// giveUpTLS ends the reading of a connection, why "" = no secret belongs to it; first
+// is what half i showed, if that tells who the client is.
 func (c *conn) giveUpTLS(why string, i int, first []byte, at spot) {
 	if t := c.tls; t != nil && t.opened && c.kind == kindHTTP {
 		c.a.tally(at.at.Source, "decrypted only in part: "+why)
-		c.gap(at, event.DirUnknown, "the rest of the TLS connection is not readable", 0)
+		c.gap(at, event.DirUnknown, "the rest of the TLS connection is not readable", event.LossDark)
+		c.a.unreadable("TLS in part", at, c.server, "", c.name, c.peer)
 		c.dark = true
 		c.darken(at)
 		c.retire(kindOther)
 		return
 	}
-	c.a.tally(at.at.Source, "not readable: "+why)
-	c.unreadable("TLS", i, first, at)
+	if why != "" {
+		why = ": " + why
+	}
+	c.a.tally(at.at.Source, noSecrets+why)
+	note := "TLS"
+	if !c.a.keys.none() {
+		note = "TLS that the given secrets do not open"
+	}
+	c.unreadable(note, i, first, at)
 }

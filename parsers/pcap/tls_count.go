@@ -95,14 +95,27 @@ func (a *assembler) tally(src int32, why string) {
 	}
 }
 
+// noSecrets is the fate of a connection that no secret belongs to, though some are given.
+const noSecrets = "not readable"
+
+func conns(n int) string {
+	if n == 1 {
+		return "1 connection"
+	}
+	return fmt.Sprintf("%d connections", n)
+}
+
 // noteFates tells the inputs what became of their TLS connections.
 func (a *assembler) noteFates() {
 	for _, f := range a.fates {
+		why, these := f.why, "these"
 		if f.n == 1 {
-			a.input(f.src).Stats.Note(fmt.Sprintf("TLS: 1 connection %s", f.why))
-			continue
+			these = "this one"
 		}
-		a.input(f.src).Stats.Note(fmt.Sprintf("TLS: %d connections %s", f.n, f.why))
+		if why == noSecrets {
+			why += fmt.Sprintf(": the secrets that are given are of %s, not of %s", conns(a.keys.file.Len()+a.keys.embedded.Len()), these)
+		}
+		a.input(f.src).Stats.Note(fmt.Sprintf("TLS: %s %s", conns(f.n), why))
 	}
 	a.fates = nil
 	late := 0
@@ -126,9 +139,19 @@ func (a *assembler) shade(c *conn, i int, at spot) {
 	if i == c.client {
 		dir = event.ToServer
 	}
+	path := ""
+	if c.socket {
+		path = c.domain.Path
+	}
+	a.shadeServer(c.server, path, dir, at)
+}
+
+// shadeServer cuts a hole into the domains of a server, path "" = of every path.
+func (a *assembler) shadeServer(server, path string, dir event.Dir, at spot) {
+	a.out.drain() // so that the domains are known
 	for _, d := range a.out.domains {
-		if d.Server == c.server {
-			a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Note: "a connection to this server is not readable"})
+		if d.StandsAt(server) && (path == "" || d.Path == path) {
+			a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Loss: event.LossDark, Note: "a connection to this server is not readable"})
 		}
 	}
 }

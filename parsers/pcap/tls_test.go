@@ -95,7 +95,7 @@ func TestLiveTunnel(t *testing.T) {
 				if inTunnel[n] {
 					continue
 				}
-				if got.events[i].Domain.Server != "https://10.0.0.1:8080" {
+				if got.events[i].Domain.Server != "https://10.0.0.1:8080[10.0.0.1:8080]" {
 					t.Errorf("%s: of %s", l, got.events[i].Domain.Server)
 				}
 				inside = append(inside, rest)
@@ -196,7 +196,7 @@ func TestTLSNotReadable(t *testing.T) {
 	}
 	swapped := strings.NewReplacer("CLIENT_TRAFFIC", "SERVER_TRAFFIC", "SERVER_TRAFFIC", "CLIENT_TRAFFIC").Replace(keys)
 	f("no keys", nil, whole, "TLS: 1 connection not readable: no secrets are given: use --tls-keylog FILE")
-	f("keys of another connection", logOf(t, otherKey), whole, "TLS: 1 connection not readable: no secrets are given for them")
+	f("keys of another connection", logOf(t, otherKey), whole, "TLS: 1 connection not readable: the secrets that are given are of 1 connection, not of this one")
 	f("half of the keys", logOf(t, dropLines(keys, "CLIENT_TRAFFIC_SECRET_0")), whole, "only a part of their secrets is given")
 	f("wrong keys", logOf(t, dropLines(swapped, "HANDSHAKE")), whole, "its secrets do not fit")
 	f("begun before the capture", logOf(t, keys), whole[16:], "its handshake is not in the capture, or not whole")
@@ -246,11 +246,11 @@ func TestKeysForSome(t *testing.T) {
 	slices.SortStableFunc(told, func(a, b string) int {
 		return strings.Count(a, "unreadable") - strings.Count(b, "unreadable")
 	})
-	expect(t, told, strings.Join(wants[:len(wants)-3], "\n")+"\n0 unreadable TLS 1 https://10.0.0.1:8080")
+	expect(t, told, strings.Join(wants[:len(wants)-3], "\n")+"\n0 unreadable TLS that the given secrets do not open 1 https://10.0.0.1:8080")
 	if dark < 3 {
 		t.Errorf("%d packets of the other connection are holes", dark)
 	}
-	expect(t, got.in[0].Stats.Notes, decrypted(1, "the key log")+"\nTLS: 1 connection not readable: no secrets are given for them")
+	expect(t, got.in[0].Stats.Notes, decrypted(1, "the key log")+"\nTLS: 1 connection not readable: the secrets that are given are of 1 connection, not of this one")
 }
 
 func onlyLines(text, word string) string {

@@ -27,6 +27,7 @@ type jsonPackets struct {
 	buf    []byte
 	room   []byte
 	inside bool
+	layer  string // that is read now
 }
 
 func newJSON(r *reader, in io.Reader) packets {
@@ -52,7 +53,7 @@ func (j *jsonPackets) next(p *packet) (event.Address, error) {
 			continue
 		case !j.inside || c == '}' || c == ':':
 			j.r.stats.Flaw(at, "the text from here on is no array of packets: it is skipped")
-			j.r.hole(at, "the export is broken: what followed is not known")
+			j.r.hole(at, event.LossRest, "the export is broken: what followed is not known")
 			return at, io.EOF
 		}
 		at.Offset = j.off
@@ -100,7 +101,7 @@ func checked(raw []byte) string {
 // end tells an export that stops before its bracket.
 func (j *jsonPackets) end(at event.Address, err error) error {
 	if errors.Is(err, io.EOF) && j.n > 0 {
-		j.r.hole(at, "the export is cut: what followed is not known")
+		j.r.hole(at, event.LossRest, "the export is cut: what followed is not known")
 	}
 	return err
 }
@@ -130,7 +131,10 @@ func (j *jsonPackets) packet(raw []byte, p *packet) string {
 			}
 			found = true
 			each(value, func(layer string, value []byte, kind jsonparser.ValueType) {
+				p.layer(layer)
+				j.r.unread.chosen(layer)
 				if layerOf(layer) || layer == "http.file_data_raw" {
+					j.layer = layer
 					j.walk(layer, value, kind, p)
 				}
 			})
@@ -165,7 +169,9 @@ func (j *jsonPackets) walk(name string, value []byte, kind jsonparser.ValueType,
 	case jsonparser.String, jsonparser.Number, jsonparser.Boolean:
 		f := j.fields[name]
 		if f == fNone {
-			j.r.left(name, value)
+			if name == "filtered" {
+				j.r.left(j.layer)
+			}
 			return
 		}
 		text := value
@@ -230,6 +236,7 @@ type ekPackets struct {
 	lines  *lines.Reader
 	fields map[string]field
 	room   []byte
+	at     string // the layer that is read now
 }
 
 func newEK(r *reader, in io.Reader) packets {
@@ -275,7 +282,9 @@ func (k *ekPackets) packet(raw []byte, p *packet) (found bool) {
 		case key == "layers" && kind == jsonparser.Object:
 			found = true
 			each(value, func(layer string, value []byte, kind jsonparser.ValueType) {
+				p.layer(layer)
 				if layerOf(layer) {
+					k.at = layer
 					k.layer(layer, value, kind, p)
 				}
 			})
@@ -305,8 +314,8 @@ func (k *ekPackets) layer(layer string, value []byte, kind jsonparser.ValueType,
 func (k *ekPackets) walk(raw []byte, take func(field, []byte)) {
 	each(raw, func(key string, value []byte, kind jsonparser.ValueType) {
 		f := k.fields[key]
-		if f == fNone {
-			k.r.left(key, value)
+		if key == "filtered" {
+			k.r.left(k.at)
 		}
 		switch {
 		case kind == jsonparser.Object:

@@ -20,6 +20,10 @@ type packet struct {
 	src, dst     string
 	sport, dport string
 	stream       string // tcp.stream, "" = not exported
+	tls          bool   // it holds TLS, decrypted or not
+	payload      bool   // it has bytes behind the head of TCP
+	preface      bool   // which are those that HTTP/2 begins with
+	raw          bool   // the export holds bytes in hex beside its fields, or instead of them
 	http         []message
 	frames       []frame // of HTTP/2
 	length       [2]int64
@@ -61,6 +65,7 @@ const (
 	fDstPort
 	fStream
 	fLost
+	fPayload
 	fMethod
 	fTarget
 	fRequestLine
@@ -86,7 +91,7 @@ var names = []struct {
 }{
 	{"frame.number", fFrame}, {"frame.time_epoch", fTime}, {"frame.len", fLen}, {"frame.cap_len", fCapLen},
 	{"ip.src", fSrc}, {"ip.dst", fDst}, {"ipv6.src", fSrc}, {"ipv6.dst", fDst},
-	{"tcp.srcport", fSrcPort}, {"tcp.dstport", fDstPort}, {"tcp.stream", fStream}, {"tcp.analysis.lost_segment", fLost},
+	{"tcp.srcport", fSrcPort}, {"tcp.dstport", fDstPort}, {"tcp.stream", fStream}, {"tcp.analysis.lost_segment", fLost}, {"tcp.payload", fPayload},
 	{"http.request.method", fMethod}, {"http.request.uri", fTarget}, {"http.request.line", fRequestLine},
 	{"http.response.code", fStatus}, {"http.response.line", fResponseLine}, {"http.file_data", fBody},
 	{"http.file_data_raw", fBodyRaw}, {"http.request_in", fRequestIn}, {"media.type", fMedia},
@@ -110,6 +115,16 @@ func layerOf(name string) bool {
 		return true
 	}
 	return false
+}
+
+// layer takes the name of a layer that a packet has.
+func (p *packet) layer(name string) {
+	switch name {
+	case "tls", "ssl":
+		p.tls = true
+	case "frame_raw":
+		p.raw = true
+	}
 }
 
 // take keeps the value of a field. bytes says that value is the bytes themselves,
@@ -137,6 +152,8 @@ func (p *packet) take(f field, value []byte, raw bool) {
 		p.stream = string(value)
 	case fLost:
 		p.lost = true
+	case fPayload:
+		p.payload, p.preface = true, bytes.HasPrefix(value, []byte("50:52:49:20:2a:20"))
 	case fMethod:
 		p.http = append(p.http, message{method: string(value)})
 	case fStatus:

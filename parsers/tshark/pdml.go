@@ -96,7 +96,7 @@ func (x *pdmlPackets) end(at event.Address, err error) error {
 		return io.EOF
 	}
 	x.r.stats.Flaw(at, fmt.Sprintf("the document cannot be read from here on: %v: it is skipped", err))
-	x.r.hole(at, "the export is broken: what followed is not known")
+	x.r.hole(at, event.LossRest, "the export is broken: what followed is not known")
 	return io.EOF
 }
 
@@ -116,8 +116,11 @@ func (x *pdmlPackets) packet(p *packet) (problem string, err error) {
 			}
 			if t.Name.Local == "proto" && x.depth == 2 {
 				layer = attr(t, "name")
+				p.layer(layer)
 			} else if t.Name.Local == "field" && layerOf(layer) {
-				x.field(t, p)
+				if x.field(t, p); attr(t, "name") == "filtered" {
+					x.r.left(layer)
+				}
 			}
 		case xml.EndElement:
 			x.depth--

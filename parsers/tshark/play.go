@@ -50,18 +50,11 @@ const (
 // bad counts a packet that could not be read. What was in it is not known.
 func (r *reader) bad(at event.Address, why string) {
 	r.stats.Bad(at, why)
-	r.hole(at, "a packet could not be read")
+	r.hole(at, 0, "a packet could not be read")
 }
 
-// left notes a layer of which the export leaves out everything below its name.
-func (r *reader) left(name string, value []byte) {
-	if name == "filtered" && (string(value) == "http" || string(value) == "http2") {
-		r.stats.Note("the export leaves out what is below http: export with -J instead of -j, or without either")
-	}
-}
-
-func (r *reader) hole(at event.Address, why string) {
-	r.b.Gap(event.At(r.last), at, event.Sender{}, event.DirUnknown, 0, why)
+func (r *reader) hole(at event.Address, loss event.Loss, why string) {
+	r.b.Gap(event.At(r.last), at, event.Sender{}, event.DirUnknown, loss, why)
 }
 
 // play handles one packet and reports whether it was about HTTP.
@@ -82,6 +75,7 @@ func (r *reader) play(p *packet, at event.Address) bool {
 			r.answer(m, conn, t, at)
 		}
 	}
+	r.see(p, conn)
 	used := len(p.http) > 0
 	for i := range p.frames {
 		used = r.frame2(p, &p.frames[i], conn, t, at) || used
@@ -110,8 +104,11 @@ func (r *reader) conn(p *packet) string {
 	if a > b {
 		a, b = b, a
 	}
+	if a == "" && len(p.http)+len(p.frames) == 0 {
+		return ""
+	}
 	if a == "" {
-		r.stats.Note("the export leaves out the layers ip and tcp: which connection a message belongs to is not known; export without -j, or scan the capture itself")
+		r.stats.Note("the export leaves out the layers ip and tcp: which connection a message belongs to is not known; export with -J 'frame ip tcp http http2' or without any of it, or scan the capture itself")
 		return ""
 	}
 	return a + " " + b
@@ -131,7 +128,8 @@ func (r *reader) begin(q exchange.Request, p *packet, l *live) {
 	}
 	q.Conn, q.Peer = l.conn, p.src
 	if to := addrPort(p.dst, p.dport); to != "" {
-		q.Server = "http://" + to
+		q.Server, q.Hosted = "http://"+to, q.Loss&event.LossRequest == 0
+		r.unread.serves(to)
 	}
 	if p.time == 0 && r.last == 0 {
 		q.Loss |= event.LossTime
@@ -391,6 +389,9 @@ func pseudo(w *frame, name string) string {
 
 func (r *reader) fields(w *frame) (h []exchange.Header) {
 	for i, n := range w.names {
+		if i < len(w.values) && string(n) == ":authority" {
+			n = []byte("host")
+		}
 		if i < len(w.values) && len(n) > 0 && n[0] != ':' {
 			h = r.b.AppendField(h, n, w.values[i])
 		}

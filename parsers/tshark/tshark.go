@@ -45,7 +45,8 @@ var PDML = source.Format{
 
 func sniffJSON(head []byte, _ bool) int {
 	s := bytes.TrimLeft(head, " \t\r\n")
-	if len(s) > 0 && s[0] == '[' && bytes.Contains(s, []byte(`"_source"`)) && bytes.Contains(s, []byte(`"layers"`)) && bytes.Contains(s, []byte(`"frame.`)) {
+	if len(s) > 0 && s[0] == '[' && bytes.Contains(s, []byte(`"_source"`)) && bytes.Contains(s, []byte(`"layers"`)) &&
+		(bytes.Contains(s, []byte(`"frame.`)) || bytes.Contains(s, []byte(`"filtered": "`))) { // by -j and -J
 		return 98
 	}
 	return 0
@@ -53,7 +54,8 @@ func sniffJSON(head []byte, _ bool) int {
 
 func sniffEK(head []byte, _ bool) int {
 	s := bytes.TrimLeft(head, " \t\r\n")
-	if len(s) > 0 && s[0] == '{' && bytes.Contains(s, []byte(`"layers":`)) && bytes.Contains(s, []byte(`"frame_frame_`)) {
+	if len(s) > 0 && s[0] == '{' && bytes.Contains(s, []byte(`"layers":`)) &&
+		(bytes.Contains(s, []byte(`"frame_frame_`)) || bytes.Contains(s, []byte(`{"filtered":"`))) {
 		return 98
 	}
 	return 0
@@ -82,7 +84,8 @@ func open(in *source.Input, name string, make func(*reader, io.Reader) packets) 
 	in.Stats.Format = name
 	r := &reader{
 		in: in, stats: &in.Stats, rc: rc, b: exchange.New(in.Index, &in.Stats),
-		open: map[key]*live{}, waiting: map[string][]*live{}, askedIn: map[int64]*live{}, servers: map[string]string{},
+		unread: unread{sealed: map[string]int{}, servers: map[string]bool{}},
+		open:   map[key]*live{}, waiting: map[string][]*live{}, askedIn: map[int64]*live{}, servers: map[string]string{},
 	}
 	r.packets = make(r, rc)
 	return r, nil
@@ -96,6 +99,7 @@ type reader struct {
 	b       *exchange.Builder
 	packets packets
 	packet  packet
+	unread  unread
 
 	open    map[key]*live      // HTTP/2 streams
 	waiting map[string][]*live // HTTP/1.1 requests without an answer, by connection
@@ -154,11 +158,14 @@ func (r *reader) finish(at event.Address, err error) {
 		}
 		loss := event.Loss(0)
 		if l.h1 {
-			loss = event.LossResponseBody | event.LossHeaders
+			loss = event.LossResponseBody
 		}
 		l.x.Close(event.At(r.last), at, event.ByUnknown, loss)
 	}
-	if r.stats.Used > 0 {
+	r.tellSealed(at)
+	if r.stats.Used == 0 {
+		r.explain()
+	} else {
 		r.stats.Note("an export of tshark: over HTTP/1.1 an answer stands where it was complete, so that the times of single events, streams that were still open, and who closed are not known; scan the capture itself to know them")
 	}
 }
