@@ -31,12 +31,13 @@ func Judge(e *rules.Engine, o Options) *Result {
 	res := &Result{FailOn: o.Gate.String()}
 	ruling, known, err := rule(e, o)
 	res.Known = known
+	sse := unannounced(e)
 	for _, s := range e.Sinks {
 		if s.Domain.WithoutMCP() && len(s.Findings) == 0 {
 			res.Without.add(s.Domain)
 			continue
 		}
-		res.Domains = append(res.Domains, judgeDomain(e, s, o))
+		res.Domains = append(res.Domains, judgeDomain(e, s, unseenOf(e, s.Domain, sse), o))
 		for _, f := range s.Findings {
 			if f.Strength == signals.Hazard && covered(f, s.Findings) {
 				continue
@@ -126,11 +127,10 @@ func covered(h *signals.Finding, all []*signals.Finding) bool {
 	})
 }
 
-func judgeDomain(e *rules.Engine, s *rules.Sink, o Options) Domain {
+func judgeDomain(e *rules.Engine, s *rules.Sink, u unseen, o Options) Domain {
 	c := s.Domain
 	d := Domain{ID: c.ID, Parties: parties(c), Sessions: c.SessionsMade, First: c.First, Last: c.Last, Eras: eras(c)}
-	d.Conditions = conditions(e, s)
-	u := unseenOf(e, c)
+	d.Conditions = conditions(e, s, u)
 	d.Signals, d.Help = states(s, u)
 	if d.Unseen = u.text(); d.Unseen == "" && c.AnswersUnseen > 0 {
 		d.Unseen = plural(c.AnswersUnseen, "answer") + " not in the recording"
@@ -199,9 +199,8 @@ func eras(c *correlate.Domain) []string {
 }
 
 // conditions tests the validity conditions of DETECTION §4.
-func conditions(e *rules.Engine, s *rules.Sink) []Condition {
+func conditions(e *rules.Engine, s *rules.Sink, u unseen) []Condition {
 	c := s.Domain
-	u := unseenOf(e, c)
 	return []Condition{multiplexed(e, c), unshared(s), overlap(c, u), http(e, c), creation(c), complete(c, u)}
 }
 
@@ -507,26 +506,6 @@ func overall(e *rules.Engine, res *Result, ruling gate.Ruling) {
 	}
 }
 
-// holes says what the recording does not hold of the domains, "" if nothing is known to be missing.
-func holes(res *Result) string {
-	why, n := "", 0
-	for _, d := range res.Domains {
-		for _, k := range d.Conditions {
-			if k.Name == "complete" && k.State == Failed {
-				n++
-				why, _, _ = strings.Cut(k.Why, ": no argument")
-			}
-		}
-	}
-	switch n {
-	case 0:
-		return ""
-	case 1:
-		return "not everything is in view: " + why
-	}
-	return fmt.Sprintf("not everything is in view in %d domains", n)
-}
-
 // required makes a clean run inconclusive that never judged a signal which the user demands.
 func required(res *Result, names []string) {
 	var missing []string
@@ -600,19 +579,6 @@ func below(res *Result) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// unlock says what would make unreadable traffic readable.
-func unlock(what string) string {
-	switch what {
-	case "TLS":
-		return " (give its secrets with --tls-keylog FILE, or record behind TLS)"
-	case "TLS that tshark did not decrypt":
-		return " (export with -o tls.keylog_file:FILE, or scan the capture itself)"
-	case "TLS that the given secrets do not open":
-		return " (give the secrets of these connections, too, or record behind TLS)"
-	}
-	return ""
 }
 
 // inconclusive says why a run judged nothing.

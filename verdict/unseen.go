@@ -20,18 +20,24 @@ type unseen struct {
 	split   string   // path of requests whose answers stand in another domain, "" = none
 }
 
-func unseenOf(e *rules.Engine, c *correlate.Domain) (u unseen) {
-	u.split = c.Split
+// unannounced counts by server the GETs without an answer at paths that take nothing else.
+func unannounced(e *rules.Engine) map[string]int {
+	n := map[string]int{}
+	for _, s := range e.Sinks {
+		if d := s.Domain; d.StreamsUnseen > 0 && d.Requests == 0 {
+			n[d.Key.Server] += d.StreamsUnseen
+		}
+	}
+	return n
+}
+
+func unseenOf(e *rules.Engine, c *correlate.Domain, sse map[string]int) unseen {
+	u := unseen{split: c.Split, streams: c.StreamsUnseen}
 	for _, n := range e.State.Closed(c) {
 		u.conns = append(u.conns, fmt.Sprintf("%s (%s)", plural(n.N, "connection"), n.What))
 	}
-	if u.streams = c.StreamsUnseen; u.streams > 0 {
-		return u
-	}
-	for _, s := range e.Sinks {
-		if o := s.Domain; o != c && o.Key.Server == c.Key.Server && o.Requests == 0 {
-			u.sse += o.StreamsUnseen
-		}
+	if u.streams == 0 {
+		u.sse = sse[c.Key.Server]
 	}
 	return u
 }
@@ -111,4 +117,37 @@ func plural(n int, word string) string {
 		return "1 " + word
 	}
 	return fmt.Sprintf("%d %ss", n, word)
+}
+
+// holes says what the recording does not hold of the domains, "" if nothing is known to be missing.
+func holes(res *Result) string {
+	why, n := "", 0
+	for _, d := range res.Domains {
+		for _, k := range d.Conditions {
+			if k.Name == "complete" && k.State == Failed {
+				n++
+				why, _, _ = strings.Cut(k.Why, ": no argument")
+			}
+		}
+	}
+	switch n {
+	case 0:
+		return ""
+	case 1:
+		return "not everything is in view: " + why
+	}
+	return fmt.Sprintf("not everything is in view in %d domains", n)
+}
+
+// unlock says what would make unreadable traffic readable.
+func unlock(what string) string {
+	switch what {
+	case "TLS":
+		return " (give its secrets with --tls-keylog FILE, or record behind TLS)"
+	case "TLS that tshark did not decrypt":
+		return " (export with -o tls.keylog_file:FILE, or scan the capture itself)"
+	case "TLS that the given secrets do not open":
+		return " (give the secrets of these connections, too, or record behind TLS)"
+	}
+	return ""
 }
