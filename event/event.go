@@ -82,6 +82,7 @@ type Event struct {
 	Resolution string  // SessionResolved: header, fallback, … in lower case; Routed: "broadcast", or empty
 	Outcome    Outcome // RequestDone
 
+	Form    uint32 // of the line of a log: equal where a logger says the same, whatever it names; 0 = not known
 	Excerpt string // the record or message as it stands, cut to MaxExcerpt at a rune boundary, unmasked
 }
 

@@ -76,7 +76,7 @@ func (f *Cancel) End(d *correlate.Domain, out *Sink) {
 // cancel takes a cancel and what was in flight under its id.
 func (f *Cancel) cancel(m *correlate.Moment, out *Sink) {
 	ev, d := m.Event, m.Domain
-	if ev.Exchange.N != 0 && !legacy(m.Exchange) {
+	if ev.Exchange.N != 0 && !legacy(m.Exchange) || m.Again {
 		return
 	}
 	c := &Cancelling{

@@ -29,6 +29,10 @@ func (f *Drift) asked(m *correlate.Moment, out *Sink) {
 			out.Unassessable(signals.CapabilityDrift, "a session that got a server request declared its capabilities out of view")
 		}
 	default:
+		if m.Again {
+			f.identify(p, r)
+			return
+		}
 		told := *m
 		told.Request = r
 		if inFamily(p.Caps, r.Need) {
@@ -36,6 +40,14 @@ func (f *Drift) asked(m *correlate.Moment, out *Sink) {
 		} else {
 			f.undeclared(&told, out)
 		}
+	}
+}
+
+// identify takes the id of a request that was reported by a line which did not name it.
+func (f *Drift) identify(p *correlate.Party, r *correlate.Request) {
+	if l := f.Unnamed; l.Finding != nil && l.Victim == p.ID && l.Finding.Method == r.Method && r.ID != "" {
+		l.Finding.RequestIDs = union(l.Finding.RequestIDs, ids(r))
+		f.Unnamed = Drifted{}
 	}
 }
 

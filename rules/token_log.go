@@ -26,6 +26,9 @@ func (f *Token) routed(m *correlate.Moment, out *Sink) {
 		return
 	}
 	if holder := f.loggedHolder(m); holder != nil && target.Born {
+		if m.Again {
+			return
+		}
 		f.reportLog(m, holder, "the progress line names a target session that is none of those whose requests carry the token", out)
 		return
 	}
