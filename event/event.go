@@ -86,9 +86,11 @@ type Event struct {
 	Excerpt string // the record or message as it stands, cut to MaxExcerpt at a rune boundary, unmasked
 }
 
-// LinkBare is set in the Link of a request that names no session: its id and method are
-// those of others, too, so that only times tell them apart.
-const LinkBare = 1
+// What is set in a Link beside what the happening names.
+const (
+	LinkTimed = 1 << iota // others are named alike, so that only times tell them apart: a request without a session, an update, a step of progress
+	LinkOnce              // it happens once: a session is made, or closed
+)
 
 // MaxExcerpt bounds Event.Excerpt in bytes.
 const MaxExcerpt = 512

@@ -30,7 +30,7 @@ func (f *Drift) asked(m *correlate.Moment, out *Sink) {
 		}
 	default:
 		if m.Again {
-			f.identify(p, r)
+			f.identify(p, r, out)
 			return
 		}
 		told := *m
@@ -43,11 +43,22 @@ func (f *Drift) asked(m *correlate.Moment, out *Sink) {
 	}
 }
 
-// identify takes the id of a request that was reported by a line which did not name it.
-func (f *Drift) identify(p *correlate.Party, r *correlate.Request) {
-	if l := f.Unnamed; l.Finding != nil && l.Victim == p.ID && l.Finding.Method == r.Method && r.ID != "" {
-		l.Finding.RequestIDs = union(l.Finding.RequestIDs, ids(r))
-		f.Unnamed = Drifted{}
+// identify takes a further line about a request that was reported by one which did not name
+// its id: this line can be found in other recordings.
+func (f *Drift) identify(p *correlate.Party, r *correlate.Request, out *Sink) {
+	u := f.Unnamed
+	if u.Finding == nil || u.Victim != p.ID || u.Finding.Method != r.Method || r.ID == "" {
+		return
+	}
+	f.Unnamed = Unnamed{}
+	u.Finding.RequestIDs = union(u.Finding.RequestIDs, ids(r))
+	for i := range u.Finding.Evidence {
+		if e := &u.Finding.Evidence[i]; e.At == u.At {
+			e.At, e.Time, e.Excerpt, e.Link = r.Sent.At, r.Sent.Time, r.Sent.Excerpt, r.Sent.Link
+		}
+	}
+	if out.Links != nil {
+		out.Links.Pin(u.Finding)
 	}
 }
 
