@@ -1,6 +1,7 @@
 package rules
 
 import (
+	"cmp"
 	"slices"
 
 	"github.com/isodetect/isodetect/mcp"
@@ -171,9 +172,16 @@ func absorb(f, o *signals.Finding) {
 	}
 	main.First, main.Last = min(f.First, o.First), max(f.Last, o.Last)
 	main.RequestIDs, main.Tokens, main.URIs = typed(&main, &rest), folded(main.Tokens, rest.Tokens), union(main.URIs, rest.URIs)
+	if main.Method == "" || main.Method == rest.Method {
+		main.Method, main.Tool = cmp.Or(main.Method, rest.Method), cmp.Or(main.Tool, rest.Tool)
+	}
 	main.Evidence = slices.Clone(main.Evidence)
 	known(&main, &rest)
+	decided := vague(&rest) && !vague(&main)
 	for _, e := range rest.Evidence {
+		if decided && e.Role == signals.Candidate {
+			continue // it is known which of them it was
+		}
 		if len(main.Evidence) < maxEvidence && !slices.ContainsFunc(main.Evidence, func(m signals.Evidence) bool { return sameRecord(&m, &e) }) {
 			main.Evidence = append(main.Evidence, e)
 		}

@@ -368,12 +368,15 @@ func TestJoinedFactsCountOnce(t *testing.T) {
 					}
 				}
 				for _, e := range f.Evidence {
+					if e.Role == signals.Candidate && f.Signal == signals.FallbackResolution {
+						t.Errorf("%s: evidence of %s names a candidate, where it is known who it was", dir, f.Signal.Name)
+					}
 					if e.Party == "?" {
 						t.Errorf("%s: evidence of %s names nobody, where a party is known", dir, f.Signal.Name)
 					}
 				}
 				if f.Signal == signals.FallbackResolution {
-					line += " " + strings.Join(f.RequestIDs, ",")
+					line += " " + f.Method + " " + f.Tool + " " + strings.Join(f.RequestIDs, ",")
 				}
 				lines = append(lines, line)
 			}
@@ -386,7 +389,7 @@ func TestJoinedFactsCountOnce(t *testing.T) {
 	f("go-f12-combined-incident-60s", "server.debug.log", `cancellation_crosstalk ×2 S7 S8
 capability_drift ×1 S4 S1
 capability_drift ×1 S4 S2
-fallback_resolution ×8 S3 S6 8,9,10,11,12,13,14,15
+fallback_resolution ×8 S3 S6 tools/call journal_append 8,9,10,11,12,13,14,15
 subscription_bleed ×3 S1 S4
 subscription_bleed ×3 S2 S4
 subscription_bleed ×3 S3 S4
@@ -397,7 +400,7 @@ subscription_bleed ×3 S8 S4
 token_collision ×1 S5 S1`)
 	f("ts-f17_mix_all", "server.log", `cancellation_crosstalk ×1 S1 S2
 capability_drift ×1 S4 S2
-fallback_resolution ×1 P1 S4 "cron-17"
+fallback_resolution ×1 P1 S4 tools/call journal_append "cron-17"
 response_crossing ×1 S5·a S5·b
 subscription_bleed ×1 S1 S3
 subscription_bleed ×1 S2 S3
