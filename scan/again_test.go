@@ -63,6 +63,16 @@ func TestLinesAboutOneMessageCountOnce(t *testing.T) {
 	f(bleed, 2, updates(send(20), sent(120))) // not a moment later
 	f(bleed, 1, updates(send(20), sent(20), line(20, "notification delivered", b, `,"rpc_method":"notifications/resources/updated"`+uri)))
 
+	native := func(ms int, name, id, rest string) string {
+		return fmt.Sprintf(`{"isodetect":"1","event.name":"%s","time":"2026-07-19T22:20:43.%03dZ","mcp.session.id":"%s"%s}`+"\n", name, ms, id, rest)
+	}
+	born, resource := made, `,"mcp.resource.uri":"file:///a/notes.md"`
+	made = native(0, "mcp.session.created", a, "") + native(1, "mcp.session.created", b, "") + native(10, "mcp.subscription.added", a, resource)
+	update := native(20, "mcp.message.sent", b, `,"isodetect.rpc.kind":"notification","mcp.method.name":"notifications/resources/updated"`+resource)
+	f(bleed, 1, update+native(20, "mcp.subscription.delivered", b, resource))
+	f(bleed, 2, update+update)
+	made = born
+
 	drift := "capability_drift"
 	named := line(20, "server request", a, `,"rpc_method":"sampling/createMessage","rpc_id":"1"`)
 	f(drift, 1, named+ask(20, `,"rpc_id":1`))
