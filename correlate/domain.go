@@ -94,6 +94,8 @@ type Domain struct {
 	SSE     bool // the HTTP+SSE transport was seen
 
 	Cookies []string // affinity cookies seen, bounded
+
+	Tellings []Telling // what lines of logs told a moment ago, the latest maxTellings
 }
 
 // DomainID is how a report names a domain.

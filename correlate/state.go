@@ -90,6 +90,7 @@ type Moment struct {
 	Party    *Party    // who sent it, or whose stream or session it arrived on; nil = unknown
 	Request  *Request  // the request that this message is, or that it answers on a stream of its own
 	Extra    bool      // an answer whose request was answered before
+	Again    bool      // a line of a log that tells what another line of it told a moment before
 	Cancels  *Request  // a cancel: the party's own request that it names; nil = none open or unknown
 	Ended    []*Request
 	// Ended holds the requests whose fate this event decided, in order of arrival.
@@ -141,6 +142,7 @@ func (s *State) Apply(ev *event.Event) *Moment {
 	default:
 		s.logged(m)
 	}
+	m.Again = ev.Form != 0 && ev.Exchange.N == 0 && d.toldBefore(m)
 	if d.Views && m.Party.IsSession() {
 		d.meet(m.Party, ev)
 	}

@@ -82,12 +82,15 @@ type Event struct {
 	Resolution string  // SessionResolved: header, fallback, … in lower case; Routed: "broadcast", or empty
 	Outcome    Outcome // RequestDone
 
+	Form    uint32 // of the line of a log: equal where a logger says the same, whatever it names; 0 = not known
 	Excerpt string // the record or message as it stands, cut to MaxExcerpt at a rune boundary, unmasked
 }
 
-// LinkBare is set in the Link of a request that names no session: its id and method are
-// those of others, too, so that only times tell them apart.
-const LinkBare = 1
+// What is set in a Link beside what the happening names.
+const (
+	LinkTimed = 1 << iota // others are named alike, so that only times tell them apart: a request without a session, an update, a step of progress
+	LinkOnce              // it happens once: a session is made, or closed
+)
 
 // MaxExcerpt bounds Event.Excerpt in bytes.
 const MaxExcerpt = 512

@@ -2,6 +2,7 @@ package parsers
 
 import (
 	"cmp"
+	"strconv"
 
 	"github.com/isodetect/isodetect/event"
 	"github.com/isodetect/isodetect/mcp"
@@ -75,9 +76,17 @@ func link(e *event.Event) uint64 {
 		if what == "bare" {
 			h = h.text(e.RPC.Method)
 		}
-		return h.sum() | event.LinkBare
+		return h.sum()&^event.LinkOnce | event.LinkTimed
 	}
-	return named(e) &^ event.LinkBare
+	key := named(e) &^ (event.LinkTimed | event.LinkOnce)
+	switch {
+	case key == 0:
+	case e.Dir == event.ToClient && e.RPC.Kind == mcp.KindNotification:
+		key |= event.LinkTimed
+	case e.RPC.ID == "" && e.RPC.CancelID == "" || e.RPC.Method == mcp.Initialize && e.Kind == event.RequestDone:
+		key |= event.LinkOnce
+	}
+	return key
 }
 
 // bare says what an event tells of a request that names no session, "" of another one.
@@ -106,12 +115,17 @@ func named(e *event.Event) uint64 {
 	switch {
 	case e.Kind == event.Endpoint && e.Answered.State == event.Present:
 		return h.of("made", event.Domain{}, e.Answered).sum()
-	case e.Kind == event.CancelledBy && rpc.ID != "", e.Kind == event.Message && rpc.CancelID != "":
-		id := rpc.CancelID
+	case e.Kind == event.CancelledBy && rpc.ID != "" && e.Asked.State == event.Present, e.Kind == event.Message && rpc.CancelID != "":
+		id, what := rpc.CancelID, "cancel"
 		if id == "" {
 			id = rpc.ID
 		}
-		return h.of("cancel", event.Domain{}, who).text(id.Fold()).sum()
+		if e.Dir == event.ToClient {
+			what = "cancel of the server"
+		}
+		return h.of(what, event.Domain{}, who).text(id.Fold()).sum()
+	case e.Kind == event.CancelledBy && rpc.ID != "" && e.Answered.State == event.Present: // says nothing of who asked for it
+		return h.of("cancelled", event.Domain{}, e.Answered).text(rpc.ID.Fold()).sum()
 	case e.Kind == event.Routed && e.Answered.State == event.Present:
 		who = e.Answered
 		return h.delivered(who, rpc)
@@ -123,15 +137,17 @@ func named(e *event.Event) uint64 {
 	return 0
 }
 
-// delivered is a message that a session got.
+// delivered is a message that a session got. Progress that does not say how far it is may
+// be any of its token.
 func (h hash) delivered(who event.Session, rpc *event.RPC) uint64 {
 	switch {
-	case rpc.Token != "":
-		return h.of("progress", event.Domain{}, who).text(rpc.Token.Fold()).sum()
-	case rpc.URI != "":
-		return h.of("update", event.Domain{}, who).text(rpc.URI).sum()
 	case rpc.Kind == mcp.KindRequest && rpc.ID != "":
 		return h.of("reverse", event.Domain{}, who).text(rpc.ID.Fold()).text(rpc.Method).sum()
+	case rpc.Kind == mcp.KindNotification && rpc.Method == mcp.Progress && rpc.Token != "" && rpc.HasProgress:
+		value := strconv.FormatFloat(rpc.Progress, 'g', -1, 64)
+		return h.of("progress", event.Domain{}, who).text(rpc.Token.Fold()).text(value).sum()
+	case rpc.Kind == mcp.KindNotification && rpc.Method == mcp.ResourceUpdated && rpc.URI != "":
+		return h.of("update", event.Domain{}, who).text(rpc.URI).sum()
 	case (rpc.Kind == mcp.KindResult || rpc.Kind == mcp.KindError) && rpc.ID != "":
 		return h.of("answered", event.Domain{}, who).text(rpc.ID.Fold()).sum()
 	}

@@ -76,7 +76,7 @@ func (f *Cancel) End(d *correlate.Domain, out *Sink) {
 // cancel takes a cancel and what was in flight under its id.
 func (f *Cancel) cancel(m *correlate.Moment, out *Sink) {
 	ev, d := m.Event, m.Domain
-	if ev.Exchange.N != 0 && !legacy(m.Exchange) {
+	if ev.Exchange.N != 0 && !legacy(m.Exchange) || m.Again {
 		return
 	}
 	c := &Cancelling{
@@ -87,6 +87,9 @@ func (f *Cancel) cancel(m *correlate.Moment, out *Sink) {
 		c.Own = justEnded(c.By, c.ID, ev.Time)
 	}
 	if c.Log {
+		if d.Views && slices.ContainsFunc(f.Lines, func(o *Cancelling) bool { return f.alsoTold(o, c) }) {
+			return
+		}
 		if len(f.Lines) >= 256 {
 			f.Lines = slices.Delete(f.Lines, 0, 1)
 		}
@@ -116,6 +119,11 @@ func (f *Cancel) cancel(m *correlate.Moment, out *Sink) {
 }
 
 const maxGone = 64
+
+// alsoTold reports whether two logs tell of one cancel.
+func (f *Cancel) alsoTold(a, b *Cancelling) bool {
+	return a.By == b.By && a.By != nil && a.Ref.View != b.Ref.View && a.ID.Fold() == b.ID.Fold() && distance(a.Ref.Time, b.Ref.Time, 0) <= f.Window
+}
 
 // mayHit reports whether a cancel may have hit a request that is not its
 // sender's own: one with its id that was in flight then.

@@ -55,7 +55,7 @@ func (f *Cancel) finding(c *Cancelling, r *correlate.Request, variant string, st
 // logged judges a log line that says a request was cancelled.
 func (f *Cancel) logged(m *correlate.Moment, out *Sink) {
 	ev, d, b := m.Event, m.Domain, m.Party
-	if b == nil || ev.RPC.ID == "" && ev.RPC.CancelID == "" {
+	if b == nil || ev.RPC.ID == "" && ev.RPC.CancelID == "" || m.Again && ev.Asked.State != event.Present {
 		return
 	}
 	id := ev.RPC.CancelID

@@ -126,16 +126,16 @@ func (f *Crossing) answer(m *correlate.Moment, out *Sink) {
 	}
 	f.content(m)
 	if ev.RPC.Kind == mcp.KindResult && !ev.RPC.IsError && !r.Echo {
-		f.rival(m.Domain, r)
+		f.rival(m.Domain, r, ev.RPC.Shape)
 	}
 }
 
 // rival remembers an answer that decides nothing beside the other parties'
 // requests that are in flight under its id, a few of them.
-func (f *Crossing) rival(d *correlate.Domain, b *correlate.Request) {
+func (f *Crossing) rival(d *correlate.Domain, b *correlate.Request, shape event.Shape) {
 	n := 0
 	for _, a := range d.Index.Find(correlate.IDKey(correlate.ByID, b.ID)) {
-		if a == b || a.Ended() || a.Party == b.Party && a.Party.IsSession() || retry(a, b) || !judgeable(a) || unbound(a, d) || unbound(b, d) {
+		if a == b || a.Ended() || a.Party == b.Party && a.Party.IsSession() || retry(a, b) || !judgeable(a) || unbound(a, d) || unbound(b, d) || apt(b.Method, a.Method, shape) {
 			continue
 		}
 		if f.Rivals[a.Seq] == nil && len(f.Rivals) < maxPairs {
@@ -184,7 +184,7 @@ func (f *Crossing) extra(m *correlate.Moment, out *Sink) {
 	}
 	var owner *correlate.Request
 	for _, o := range d.Index.Find(correlate.IDKey(correlate.ByID, r.ID)) {
-		if o != r && o.Exchange != r.Exchange && o.Exchange != nil && o.Overlaps(r) && !retry(o, r) && (o.Party == r.Party || o.Party == nil || r.Party == nil) {
+		if o != r && o.Exchange != r.Exchange && o.Exchange != nil && o.Overlaps(r) && !retry(o, r) && (o.Party == r.Party || o.Party == nil || r.Party == nil) && !apt(r.Method, o.Method, m.Event.RPC.Shape) {
 			owner = o
 		}
 	}

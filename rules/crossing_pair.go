@@ -27,6 +27,7 @@ type Got struct {
 	Own     bool // holds a value of its own arguments
 	Marker  bool // holds a marker of its own
 	Rival   bool // holds the other's value of an argument that both have, not its own
+	Apt     bool // its shape fits its own request and cannot answer the other
 	Ref     correlate.Ref
 }
 
@@ -73,7 +74,7 @@ func (f *Crossing) pair(a, b *correlate.Request) {
 // got reads what an answer to r holds of r and of the other request.
 func got(other, r *correlate.Request, ev *event.Event) Got {
 	marks := ev.RPC.Marks
-	g := Got{Seen: true, Own: r.OwnValue(marks), Ref: refOf(ev)}
+	g := Got{Seen: true, Own: r.OwnValue(marks), Apt: apt(r.Method, other.Method, ev.RPC.Shape), Ref: refOf(ev)}
 	for _, m := range other.Markers {
 		g.Foreign = g.Foreign || m.Run.In(marks) && !r.HasRun(m.Run)
 	}

@@ -75,6 +75,9 @@ func (f *Crossing) judge(d *correlate.Domain, p *Pair, out *Sink) {
 		return
 	}
 	out.Judged(signals.ResponseCrossing)
+	if g.Apt {
+		return
+	}
 	stale := orderedEnd(a, b) && a.Fate != correlate.Answered
 	st, assume, because := f.weigh(p, a, b, g, back, stale)
 	if st == signals.None {

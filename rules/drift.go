@@ -24,6 +24,14 @@ type Drift struct {
 	Lacking  *correlate.Party     // a live client that lacked what was asked for last
 	Rekeyed  Recent[string, bool] // sessions that were initialized again, noted already
 	Told     event.Address        // the last line that names the set that was looked at
+	Unnamed  Unnamed              // the last request that a line told of without its id
+}
+
+// Unnamed is an undeclared request of which a line of a log does not say the id.
+type Unnamed struct {
+	Victim  string
+	At      event.Address
+	Finding *signals.Finding
 }
 
 // Drifted is one undeclared request.
@@ -173,6 +181,9 @@ func (f *Drift) undeclared(m *correlate.Moment, out *Sink) {
 		st, assume = signals.Possible, "the server was seen to send this kind of request without looking at capabilities"
 	}
 	fd := out.Report(f.finding(m, donor, st, assume))
+	if log && r.ID == "" {
+		f.Unnamed = Unnamed{p.ID, r.Sent.At, fd}
+	}
 	if !log && by.after != nil && !f.Ignores[kind] {
 		f.repeat(kind, Drifted{p.ID, donor.ID, fd}, out)
 	}

@@ -29,6 +29,10 @@ func (f *Drift) asked(m *correlate.Moment, out *Sink) {
 			out.Unassessable(signals.CapabilityDrift, "a session that got a server request declared its capabilities out of view")
 		}
 	default:
+		if m.Again {
+			f.identify(p, r, out)
+			return
+		}
 		told := *m
 		told.Request = r
 		if inFamily(p.Caps, r.Need) {
@@ -36,6 +40,25 @@ func (f *Drift) asked(m *correlate.Moment, out *Sink) {
 		} else {
 			f.undeclared(&told, out)
 		}
+	}
+}
+
+// identify takes a further line about a request that was reported by one which did not name
+// its id: this line can be found in other recordings.
+func (f *Drift) identify(p *correlate.Party, r *correlate.Request, out *Sink) {
+	u := f.Unnamed
+	if u.Finding == nil || u.Victim != p.ID || u.Finding.Method != r.Method || r.ID == "" {
+		return
+	}
+	f.Unnamed = Unnamed{}
+	u.Finding.RequestIDs = union(u.Finding.RequestIDs, ids(r))
+	for i := range u.Finding.Evidence {
+		if e := &u.Finding.Evidence[i]; e.At == u.At {
+			e.At, e.Time, e.Excerpt, e.Link = r.Sent.At, r.Sent.Time, r.Sent.Excerpt, r.Sent.Link
+		}
+	}
+	if out.Links != nil {
+		out.Links.Pin(u.Finding)
 	}
 }
 

@@ -93,7 +93,7 @@ func (e *Engine) apply(ev *event.Event) *correlate.Moment {
 		return nil
 	}
 	s := e.sink(m.Domain)
-	if s.Links != nil {
+	if s.Links != nil && m.Domain.Of == nil {
 		s.Links.See(m)
 	}
 	for _, d := range s.Detectors {

@@ -19,7 +19,7 @@ type Fallback struct {
 	Named Recent[Naming, int]
 	// Told says of a request id and a session that the server has said that it bound
 	// the one to the other by fallback: the line about the end of that request says no more.
-	Told Recent[Hint, bool]
+	Told Recent[Hint, int]
 	// Done holds the requests already reported by their effects, so that one
 	// request is one occurrence.
 	Done Recent[uint64, bool]

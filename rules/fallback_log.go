@@ -41,7 +41,7 @@ func (f *Fallback) resolved(m *correlate.Moment, out *Sink) {
 		out.Note(signals.NoteFallbackOwn, ev.At)
 		return
 	}
-	f.Told.Put(Hint{Kind: string(ev.RPC.ID), Session: bound.ID}, true)
+	f.tell(ev.RPC.ID, bound)
 	f.reportLog(m, bound, orderedLog(ev, without(live, bound), signals.Confirmed), "the server says that it bound a request to "+bound.Alias+" by fallback", "", out)
 }
 
@@ -90,8 +90,7 @@ func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 		if !p.Born || len(without(live, p)) == 0 {
 			return
 		}
-		if told, _ := f.Told.Get(Hint{Kind: string(ev.RPC.ID), Session: p.ID}); told && ev.RPC.ID != "" {
-			f.Told.Put(Hint{Kind: string(ev.RPC.ID), Session: p.ID}, false)
+		if f.told(ev.RPC.ID, p) {
 			return
 		}
 		out.Judged(signals.FallbackResolution)
@@ -104,6 +103,42 @@ func (f *Fallback) logged(m *correlate.Moment, out *Sink) {
 			"the server has no stateless branch", out)
 	}
 }
+
+// tell notes that the server said that it bound a request to a session, and how many of
+// those it named no id of.
+func (f *Fallback) tell(id mcp.ID, bound *correlate.Party) {
+	for _, k := range []string{id.Fold(), anyID} {
+		n, _ := f.Told.Get(Hint{Kind: k, Session: bound.ID})
+		f.Told.Put(Hint{Kind: k, Session: bound.ID}, n+1)
+	}
+}
+
+// told takes away one request that was told of, and reports whether there was one: with
+// this id, or without one, or any where the id is not known.
+func (f *Fallback) told(id mcp.ID, bound *correlate.Party) bool {
+	take := func(kind string) bool {
+		k := Hint{Kind: kind, Session: bound.ID}
+		n, _ := f.Told.Get(k)
+		if n > 0 {
+			f.Told.Put(k, n-1)
+		}
+		return n > 0
+	}
+	if id == "" {
+		if !take(anyID) {
+			return false
+		}
+		take("")
+		return true
+	}
+	if !take(id.Fold()) && !take("") {
+		return false
+	}
+	take(anyID)
+	return true
+}
+
+const anyID = " " // stands for all ids in Fallback.Told
 
 // orderedLog is the strength of a finding that needs another session to be live: one
 // less where only stamps of two logs, which allow both orders, say that one is.

@@ -47,3 +47,7 @@ func impossible(method string, s event.Shape) bool {
 func fits(method string, s event.Shape) bool {
 	return s&shapeOf(method)&^event.ShapeEmpty != 0
 }
+
+// apt reports whether a result of this shape answers the method that got it and cannot
+// answer the other one: then it is no answer to the other, whatever else it holds.
+func apt(got, other string, s event.Shape) bool { return fits(got, s) && impossible(other, s) }

@@ -49,7 +49,7 @@ func (f *Subscription) Observe(m *correlate.Moment, out *Sink) {
 	if wire && (!legacy(m.Exchange) || m.Exchange.Resumed || m.Exchange.Loss&event.LossRequest != 0) {
 		return
 	}
-	if log := ev.Exchange.N == 0 && delivers(ev, mcp.ResourceUpdated); wire || log {
+	if log := ev.Exchange.N == 0 && !m.Again && delivers(ev, mcp.ResourceUpdated); wire || log {
 		u := Update{At: p, URI: correlate.NewURI(ev.RPC.URI), Log: log, Many: len(m.Domain.Live(ev.Time, 2)) > 1}
 		u.Best, u.If = broadcast(ev, signals.Confirmed)
 		u.Ref = refOf(ev)

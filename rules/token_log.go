@@ -26,6 +26,9 @@ func (f *Token) routed(m *correlate.Moment, out *Sink) {
 		return
 	}
 	if holder := f.loggedHolder(m); holder != nil && target.Born {
+		if m.Again {
+			return
+		}
 		f.reportLog(m, holder, "the progress line names a target session that is none of those whose requests carry the token", out)
 		return
 	}
@@ -41,7 +44,7 @@ func (f *Token) routed(m *correlate.Moment, out *Sink) {
 				origin = o.Origin
 			}
 			if from := d.Sessions[origin]; from != nil && target.Born {
-				f.reportRoute(m, from, o.Ref, out)
+				f.reportRoute(m, from, o, now, out)
 			}
 			break
 		}
@@ -128,18 +131,25 @@ func (f *Token) reportLog(m *correlate.Moment, b *correlate.Request, why string,
 	})
 }
 
-func (f *Token) reportRoute(m *correlate.Moment, from *correlate.Party, other correlate.Ref, out *Sink) {
+// reportRoute reports two lines by which progress of a and of another session went to a.
+func (f *Token) reportRoute(m *correlate.Moment, from *correlate.Party, other, now Route, out *Sink) {
 	ev, a := m.Event, m.Party
+	shows := func(r Route) signals.Evidence {
+		switch r.Origin {
+		case a.ID:
+			return seen(signals.Cause, r.Ref, a, "its own progress goes there too")
+		case from.ID:
+			return seen(signals.Victim, r.Ref, from, "its progress goes to "+a.Alias)
+		}
+		return seen(signals.Context, r.Ref, nil, "progress of a third session goes there")
+	}
 	out.Judged(signals.TokenCollision)
 	out.Report(signals.Finding{
 		Signal: signals.TokenCollision, Variant: "log", Strength: signals.Confirmed, Era: "legacy",
 		Parties: []signals.Party{party(a, signals.Cause), party(from, signals.Victim)},
-		Tokens:  tokens(ev.RPC.Token), Method: mcp.ToolsCall, First: other.Time.From, Last: ev.Time.To,
-		Summary: fmt.Sprintf("the server sent the progress of %s and %s for token %s to one stream, that of %s", name(from), name(a), ev.RPC.Token, name(a)),
-		Because: []string{"the router lines name two origins and one target for one token", "so the progress router is keyed by the token alone"},
-		Evidence: []signals.Evidence{
-			seen(signals.Victim, other, nil, "progress of one session goes there"),
-			here(signals.Cause, ev, a, "progress of another session goes there too"),
-		},
+		Tokens:  tokens(ev.RPC.Token), Method: mcp.ToolsCall, First: other.Ref.Time.From, Last: ev.Time.To,
+		Summary:  fmt.Sprintf("the server sent the progress of %s and %s for token %s to one stream, that of %s", name(from), name(a), ev.RPC.Token, name(a)),
+		Because:  []string{"the router lines name two origins and one target for one token", "so the progress router is keyed by the token alone"},
+		Evidence: []signals.Evidence{shows(other), shows(now)},
 	})
 }

@@ -2,7 +2,6 @@ package rules
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/isodetect/isodetect/correlate"
 	"github.com/isodetect/isodetect/signals"
@@ -204,117 +203,6 @@ func partial(f *signals.Finding, d *correlate.Domain, alone []*Sink) bool {
 		}
 	}
 	return false
-}
-
-// once makes one finding of those by which a log and a capture report one fact.
-func (s *Sink) once() {
-	for i := 0; i < len(s.Findings); i++ {
-		for k := len(s.Findings) - 1; k > i; k-- {
-			if f, o := s.Findings[i], s.Findings[k]; sameFact(f, o) && twoTellers(f, o) {
-				absorb(f, o)
-				s.Findings = slices.Delete(s.Findings, k, k+1)
-			}
-		}
-	}
-	s.Keys = nil
-}
-
-// sameFact reports whether two findings of different recordings may be one fact, told
-// in two ways: the same signal about parties of which one tells no more than the other
-// does, and about an id, token or URI that both name.
-func sameFact(a, b *signals.Finding) bool {
-	if a.Signal != b.Signal || (a.Strength == signals.Hazard) != (b.Strength == signals.Hazard) {
-		return false
-	}
-	if !within(a.Parties, b.Parties) && !within(b.Parties, a.Parties) {
-		return false
-	}
-	return common(a.RequestIDs, b.RequestIDs) && common(a.Tokens, b.Tokens) && common(a.URIs, b.URIs)
-}
-
-// within reports whether all sessions that one finding accuses or pities stand in the other.
-func within(a, b []signals.Party) bool {
-	named := 0
-	for _, p := range a {
-		if p.Session == "" || p.Role != signals.Cause && p.Role != signals.Victim {
-			continue
-		}
-		named++
-		if !slices.ContainsFunc(b, func(q signals.Party) bool { return q.Session == p.Session }) {
-			return false
-		}
-	}
-	return named > 0
-}
-
-// common reports whether two lists share a value, or one of them says nothing.
-func common(a, b []string) bool {
-	return len(a) == 0 || len(b) == 0 || slices.ContainsFunc(a, func(v string) bool { return slices.Contains(b, v) })
-}
-
-// twoTellers reports whether two recordings tell of two findings: a log and a capture,
-// or two that have no record in common, or that begin with one happening.
-func twoTellers(a, b *signals.Finding) bool {
-	if (a.Variant == byLog) != (b.Variant == byLog) {
-		return true
-	}
-	if len(a.Evidence) > 0 && len(b.Evidence) > 0 {
-		if e, o := &a.Evidence[0], &b.Evidence[0]; twins(e, o) {
-			return true
-		}
-	}
-	return !slices.ContainsFunc(a.Evidence, func(e signals.Evidence) bool {
-		return slices.ContainsFunc(b.Evidence, func(o signals.Evidence) bool { return o.View == e.View })
-	})
-}
-
-const byLog = "log" // the variant of what log lines say
-
-// absorb takes what another recording tells of the same fact. The stronger one, or the
-// one that knows more parties, gives the text, and the other one the records that it
-// alone rests on.
-func absorb(f, o *signals.Finding) {
-	main, rest := *f, *o
-	if o.Strength > f.Strength || o.Strength == f.Strength && accused(o) > accused(f) {
-		main, rest = rest, main
-	}
-	if rest.Count > main.Count { // the occurrences are the same ones
-		main.Count, main.Times = rest.Count, rest.Times
-	}
-	main.First, main.Last = min(f.First, o.First), max(f.Last, o.Last)
-	main.RequestIDs, main.Tokens, main.URIs = union(main.RequestIDs, rest.RequestIDs), union(main.Tokens, rest.Tokens), union(main.URIs, rest.URIs)
-	main.Evidence = slices.Clone(main.Evidence)
-	for _, e := range rest.Evidence {
-		main.Evidence = beside(main.Evidence, e)
-	}
-	*f = main
-}
-
-// accused counts the sessions that a finding accuses or pities.
-func accused(f *signals.Finding) (n int) {
-	for _, p := range f.Parties {
-		if p.Session != "" && (p.Role == signals.Cause || p.Role == signals.Victim) {
-			n++
-		}
-	}
-	return n
-}
-
-// beside puts a record into evidence behind the one of another recording that tells of
-// the same, else at the end.
-func beside(to []signals.Evidence, e signals.Evidence) []signals.Evidence {
-	if len(to) >= maxEvidence || slices.ContainsFunc(to, func(m signals.Evidence) bool { return m.At == e.At }) {
-		return to
-	}
-	for i := range to {
-		m := &to[i]
-		alike := m.View != e.View && m.Role == e.Role && m.Party == e.Party && m.Says == e.Says
-		if alike || m.Party == e.Party && twins(m, &e) {
-			e.Role, e.Says = m.Role, strings.TrimSuffix(m.Says, elsewhere)+elsewhere
-			return slices.Insert(to, i+1, e)
-		}
-	}
-	return append(to, e)
 }
 
 // noted takes a note of one recording. What all together noted of a kind holds it already.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -98,6 +99,7 @@ func checkJoined(t *testing.T, r recording, set []string, res *verdict.Result, i
 	for _, w := range wrong(res, want) {
 		t.Errorf("%s: %s", call, w)
 	}
+	checkPairs(t, call, res)
 	for _, path := range set {
 		in := r.Inputs[filepath.Base(path)]
 		for _, must := range in.Must {
@@ -127,6 +129,40 @@ func checkJoined(t *testing.T, r recording, set []string, res *verdict.Result, i
 		return 1
 	}
 	return 0
+}
+
+// checkPairs holds what is said to be shown by another recording as well against the record
+// that it stands behind: another recording, and the same id, token, step or resource.
+func checkPairs(t *testing.T, call string, res *verdict.Result) {
+	t.Helper()
+	for _, f := range res.Findings {
+		var told *signals.Evidence
+		for i := range f.Evidence {
+			e := &f.Evidence[i]
+			if !strings.HasSuffix(e.Says, "(as another recording shows it)") {
+				told = e
+				continue
+			}
+			if e.View == told.View {
+				t.Errorf("%s: %s: a record of the same recording stands for another: %s", call, f.Signal.Name, e.Excerpt)
+			}
+			for _, what := range sameIn {
+				if a, b := what.FindStringSubmatch(told.Excerpt), what.FindStringSubmatch(e.Excerpt); a != nil && b != nil && a[1] != b[1] {
+					t.Errorf("%s: %s: %q is said to be\n%s\nas another recording shows it:\n%s", call, f.Signal.Name, told.Says, told.Excerpt, e.Excerpt)
+				}
+			}
+		}
+	}
+}
+
+// sameIn finds what two records of one message may not differ in.
+var sameIn = []*regexp.Regexp{
+	regexp.MustCompile(`"progress":\s*(\d+)`),
+	regexp.MustCompile(`"progressToken":\s*(\d+)`),
+	regexp.MustCompile(`"(?:method|rpc_method)":\s*"([a-z]+/[a-z/]+)"`),
+	regexp.MustCompile(`"uri":\s*"([^"]+)"`),
+	regexp.MustCompile(`(?:"jsonrpc":\s*"2.0",\s*"id"|"rpcId"|"rpc_id"):\s*"?(\w+)`),
+	regexp.MustCompile(`"(?:name|tool)":\s*"(\w+)"`),
 }
 
 func restsOn(f *signals.Finding, inputs []*source.Input, path string) bool {
@@ -310,4 +346,64 @@ func TestProxySidesStayApart(t *testing.T) {
 	if strings.Contains(notes, "\njoined") || !strings.Contains(notes, "which of the two it is does not show") {
 		t.Errorf("the notes do not say why nothing was joined: %s", notes)
 	}
+}
+
+// What a log and a capture say of one set of requests is one finding: whom it hit by the
+// log, who sent it by the capture, and as often as it happened.
+func TestJoinedFactsCountOnce(t *testing.T) {
+	f := func(dir, log, want string) {
+		t.Helper()
+		dir = filepath.Join("../testdata/cases", dir)
+		for _, set := range [][]string{{log, "capture.pcap"}, {"capture.pcap", log}} {
+			res, _ := runJoined(t, []string{filepath.Join(dir, set[0]), filepath.Join(dir, set[1])})
+			var lines []string
+			for _, f := range res.Findings {
+				if f.Strength < signals.Probable {
+					continue
+				}
+				line := fmt.Sprintf("%s ×%d", f.Signal.Name, f.Count)
+				for _, p := range f.Parties {
+					if p.Role == signals.Cause || p.Role == signals.Victim {
+						line += " " + p.Alias
+					}
+				}
+				for _, e := range f.Evidence {
+					if e.Role == signals.Candidate && f.Signal == signals.FallbackResolution {
+						t.Errorf("%s: evidence of %s names a candidate, where it is known who it was", dir, f.Signal.Name)
+					}
+					if e.Party == "?" {
+						t.Errorf("%s: evidence of %s names nobody, where a party is known", dir, f.Signal.Name)
+					}
+				}
+				if f.Signal == signals.FallbackResolution {
+					line += " " + f.Method + " " + f.Tool + " " + strings.Join(f.RequestIDs, ",")
+				}
+				lines = append(lines, line)
+			}
+			slices.Sort(lines)
+			if got := strings.Join(lines, "\n"); got != want {
+				t.Errorf("%s %v: got\n%s\nwant\n%s", dir, set, got, want)
+			}
+		}
+	}
+	f("go-f12-combined-incident-60s", "server.debug.log", `cancellation_crosstalk ×2 S7 S8
+capability_drift ×1 S4 S1
+capability_drift ×1 S4 S2
+fallback_resolution ×8 S3 S6 tools/call journal_append 8,9,10,11,12,13,14,15
+subscription_bleed ×3 S1 S4
+subscription_bleed ×3 S2 S4
+subscription_bleed ×3 S3 S4
+subscription_bleed ×3 S5 S4
+subscription_bleed ×3 S6 S4
+subscription_bleed ×3 S7 S4
+subscription_bleed ×3 S8 S4
+token_collision ×1 S5 S1`)
+	f("ts-f17_mix_all", "server.log", `cancellation_crosstalk ×1 S1 S2
+capability_drift ×1 S4 S2
+fallback_resolution ×1 P1 S4 tools/call journal_append "cron-17"
+response_crossing ×1 S5·a S5·b
+subscription_bleed ×1 S1 S3
+subscription_bleed ×1 S2 S3
+subscription_bleed ×1 S4 S3
+token_collision ×5 S4 S3`)
 }

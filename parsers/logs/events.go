@@ -21,6 +21,7 @@ func (p *parser) record() {
 			p.said = s
 		}
 	}
+	p.base.Form = p.said.form
 	tpl := p.template()
 	if tpl == unclaimed {
 		p.process()

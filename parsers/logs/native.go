@@ -39,6 +39,7 @@ func (p *parser) nativeEvent() {
 	r := &p.rec
 	p.mcp = true
 	p.msg, p.said = nil, phrase{}
+	p.base.Form = p.told.of(r.text(r.get(slotEvent))).form
 	first := len(p.queue)
 	p.sequence()
 	switch name := string(r.text(r.get(slotEvent))); name {

@@ -200,6 +200,7 @@ func (p *parser) text(b []byte) bool {
 func (p *parser) stamp(at event.Address) {
 	p.stamped, p.zoneless = 0, false
 	p.base.At, p.base.Domain, p.base.Time, p.base.Loss = at, p.wrap.place(p.domain.of(&p.rec)), event.Time{}, 0
+	p.base.Form = 0
 	if t := p.rec.get(slotTime); t.form != formNone {
 		st, ok := p.rec.time(t, p.opt.AssumeUTCOffset)
 		if ok && !st.dated && !p.wrap.at.dated {

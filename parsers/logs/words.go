@@ -107,6 +107,7 @@ type phrase struct {
 	first [3]word // in order; 0 for words that tell nothing
 	n     int     // words read
 	rest  bool    // there were more
+	form  uint32  // hash of the words in front of what is named, 0 = there are none
 }
 
 const maxWords = 10
@@ -118,9 +119,11 @@ func (p *phrase) any(w word) bool { return p.all&w != 0 }
 // behind a small letter begins a new one, so that SessionResolved is two.
 func readPhrase(text []byte) (p phrase) {
 	var buf [16]byte
+	named := false // keys and values began, or a document
 	for i := 0; i < len(text); {
 		c := text[i] | 0x20
 		if c < 'a' || c > 'z' {
+			named = named || text[i] == '{' || text[i] == '[' || text[i] == '='
 			i++
 			continue
 		}
@@ -155,6 +158,12 @@ func readPhrase(text []byte) (p phrase) {
 		}
 		p.all |= w
 		p.n++
+		if !named {
+			for _, c := range buf[:min(n, len(buf))] {
+				p.form = (p.form ^ uint32(c)) * 16777619
+			}
+			p.form = (p.form ^ ' ') * 16777619
+		}
 	}
 	return p
 }
