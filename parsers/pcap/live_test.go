@@ -15,6 +15,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -31,6 +32,7 @@ import (
 type wiretap struct {
 	inner  net.Listener
 	mu     sync.Mutex
+	more   *sync.Cond // writes has grown
 	writes []write
 	conns  int
 	accept chan net.Conn
@@ -50,7 +52,9 @@ func newWiretap(t testing.TB) *wiretap {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { inner.Close() })
-	return &wiretap{inner: inner, accept: make(chan net.Conn), done: make(chan struct{})}
+	w := &wiretap{inner: inner, accept: make(chan net.Conn), done: make(chan struct{})}
+	w.more = sync.NewCond(&w.mu)
+	return w
 }
 
 // Accept, Close and Addr make it a listener.
@@ -114,7 +118,24 @@ func (t *tapped) Close() error {
 func (w *wiretap) hear(x write) {
 	w.mu.Lock()
 	w.writes = append(w.writes, x)
+	w.more.Broadcast()
 	w.mu.Unlock()
+}
+
+func (w *wiretap) heard() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.writes)
+}
+
+// left waits until the client has left the stream that it gave up behind so many writes:
+// by a frame of HTTP/2, or else by closing the connection. net/http does that in a goroutine.
+func (w *wiretap) left(from int, h2 bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for !slices.ContainsFunc(w.writes[from:], func(x write) bool { return x.dir == toServer && (h2 || x.data == "") }) {
+		w.more.Wait()
+	}
 }
 
 // packets is what was heard as a capture, in segments of at most the size.
@@ -172,7 +193,7 @@ func service(wr http.ResponseWriter, r *http.Request) {
 
 // converse is the client's part: requests one after the other, so that their
 // order is certain.
-func converse(t testing.TB, client *http.Client, url string) {
+func converse(t testing.TB, w *wiretap, client *http.Client, url string) {
 	t.Helper()
 	ask := func(method, body string) {
 		ctx, leave := context.WithCancel(context.Background())
@@ -192,6 +213,10 @@ func converse(t testing.TB, client *http.Client, url string) {
 			if _, err := io.ReadFull(resp.Body, make([]byte, len(sse(note(99))))); err != nil {
 				t.Fatal(err)
 			}
+			from := w.heard()
+			leave()
+			resp.Body.Close()
+			w.left(from, resp.ProtoMajor == 2)
 			return
 		}
 		if _, err := io.Copy(io.Discard, resp.Body); err != nil {
@@ -245,7 +270,7 @@ func talkLive(t testing.TB, prepare func(*http.Transport), h2c bool, tlsTo *tls.
 		prepare(tr)
 	}
 	w.proxy = tr.Proxy != nil
-	converse(t, &http.Client{Transport: tr}, url)
+	converse(t, w, &http.Client{Transport: tr}, url)
 	tr.CloseIdleConnections()
 	stop()
 	return w
