@@ -24,6 +24,7 @@ type Domain struct {
 	Lags   []Lag
 	Log    bool // known from logs only
 	MCP    bool // something of it is MCP
+	Inline bool // a POST was answered on its own exchange: no transport where all answers come on another one
 	First  int64
 	Last   int64
 	Now    event.Time // of the event being applied

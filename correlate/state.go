@@ -66,7 +66,7 @@ func (s *State) Elsewhere(domains []*Domain) (others []Unreadable) {
 }
 
 func (u Unreadable) of(d *Domain) bool {
-	return d.Key.StandsAt(u.Server) && (u.Path == "" || u.Path == d.Key.Path)
+	return u.Server == d.Key.Server && (u.Path == "" || u.Path == d.Key.Path)
 }
 
 func count(to []Unreadable, u Unreadable) []Unreadable {
@@ -121,6 +121,7 @@ func (s *State) Apply(ev *event.Event) *Moment {
 	d.Views = d.Views || ev.View != d.View
 	d.Log = d.Log && ev.Exchange.N == 0
 	d.MCP = d.MCP || d.speaks(ev)
+	d.Inline = d.Inline || ev.Kind == event.Message && ev.Dir == event.ToClient && ev.Exchange.N != 0 && ev.HTTPMethod == "POST"
 	d.stamp(ev.Time)
 	d.untimedNow = ev.Loss&event.LossTime != 0 && ev.At.Unit == event.UnitEntry
 	d.Untimed = d.Untimed || d.untimedNow

@@ -3,11 +3,7 @@
 // conclusion: parsers fill what they know, and unknown is never written as "none".
 package event
 
-import (
-	"strings"
-
-	"github.com/isodetect/isodetect/mcp"
-)
+import "github.com/isodetect/isodetect/mcp"
 
 // Kind is what happened.
 type Kind uint8
@@ -238,16 +234,10 @@ const (
 
 // Domain is what could leak into what: one MCP endpoint of one process.
 type Domain struct {
-	Server string // captures: "http://ip:port", with "[name]" where several servers stand behind that address, or "http://name:port[proxy ip:port]" in a tunnel; HAR: origin, with "[ip]" where serverIPAddress names another host than the URL; logs: the instance or input
+	Server string // captures: "http://ip:port", or "http://name:port[proxy ip:port]" in a tunnel; HAR: origin, with "[ip]" where serverIPAddress names another host than the URL; logs: the instance or input
 	Path   string // path of the endpoint without a trailing slash; "" in logs
 	Epoch  string // logs: pid, container restart; changes with the process
 	View   int32  // 0 = as all recordings together show it, else as recording View-1 alone does (rules.Engine); parsers leave it 0
-}
-
-// StandsAt reports whether the domain is of a server at an address, one of several there or not.
-func (d Domain) StandsAt(address string) bool {
-	rest, ok := strings.CutPrefix(d.Server, address)
-	return ok && (rest == "" || rest[0] == '[')
 }
 
 // State is a tri-state: unknown is not absent.

@@ -40,11 +40,3 @@ func TestFactsOf(t *testing.T) {
 	f("whose request was cancelled", FactLine|FactCancel, Event{Kind: CancelledBy, Answered: in})
 	f("a subscription", FactLine|FactRequest|FactSubscribe, Event{Kind: Message, Dir: ToServer, Asked: in, RPC: RPC{Kind: mcp.KindRequest, ID: "7", Method: mcp.Subscribe, URI: "u"}})
 }
-
-func TestStandsAt(t *testing.T) {
-	for server, want := range map[string]bool{"http://h:80": true, "http://h:80[a]": true, "http://h:8080": false, "http://h": false, "": false} {
-		if got := (Domain{Server: server}).StandsAt("http://h:80"); got != want {
-			t.Errorf("%q: %v", server, got)
-		}
-	}
-}

@@ -75,7 +75,10 @@ func (f *Crossing) judge(d *correlate.Domain, p *Pair, out *Sink) {
 		return
 	}
 	out.Judged(signals.ResponseCrossing)
-	if g.Apt {
+	if g.Apt && lists(b.Method) {
+		g.Foreign, g.Rival = false, false
+	}
+	if g.Apt && !g.Foreign && !p.Same {
 		return
 	}
 	stale := orderedEnd(a, b) && a.Fate != correlate.Answered

@@ -48,6 +48,16 @@ func fits(method string, s event.Shape) bool {
 	return s&shapeOf(method)&^event.ShapeEmpty != 0
 }
 
+// lists reports whether a method asks what there is: the answer names everything, so
+// that a name in it is nobody's content.
+func lists(method string) bool {
+	switch method {
+	case mcp.ToolsList, mcp.ResourcesList, mcp.ResourcesTempl, mcp.PromptsList:
+		return true
+	}
+	return false
+}
+
 // apt reports whether a result of this shape answers the method that got it and cannot
-// answer the other one: then it is no answer to the other, whatever else it holds.
+// answer the other one: then its form says whose it is, where no content of the other says more.
 func apt(got, other string, s event.Shape) bool { return fits(got, s) && impossible(other, s) }

@@ -36,7 +36,7 @@ func unseenOf(e *rules.Engine, c *correlate.Domain, sse map[string]int) unseen {
 	for _, n := range e.State.Closed(c) {
 		u.conns = append(u.conns, fmt.Sprintf("%s (%s)", plural(n.N, "connection"), n.What))
 	}
-	if u.streams == 0 {
+	if u.streams == 0 && !c.Inline {
 		u.sse = sse[c.Key.Server]
 	}
 	return u

@@ -20,7 +20,7 @@ type Request struct {
 	Time   event.Time
 	At     event.Address
 	Server string // event.Domain.Server
-	Hosted bool   // Server is an address, where several servers may stand: target and Host tell which is meant
+	Hosted bool   // Server is an address, where several servers may stand: it is told if target and Host say so
 	Method string
 	Target string // path with query, or an absolute URL
 	Header []Header
@@ -77,7 +77,7 @@ func (b *Builder) OpenIn(x *Exchange, r Request) {
 		path, query = "/", ""
 	}
 	if r.Hosted {
-		r.Server = b.server(&r)
+		b.noteHost(&r)
 	}
 	h := readRequestHeader(b, r)
 	*x = Exchange{

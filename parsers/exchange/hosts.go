@@ -4,80 +4,51 @@ import (
 	"fmt"
 	"net/netip"
 	"strings"
-
-	"github.com/isodetect/isodetect/parsers/source"
 )
 
-// hosts tells the servers apart that stand behind one address: that of a gateway
-// with a name for each of them, or that of a forward proxy. Which one a request is for, its
-// target or its Host field says (RFC 9112 §3.2, §3.3; :authority in HTTP/2).
-//
-// Clients of one server spell it in several ways, so the first name that is met at an
-// address counts as the address, and so does what is no other name: an address,
-// localhost, a longer or shorter form of the name, no Host at all.
+// hosts notices that several servers may stand behind one address: that of a gateway with a
+// name for each of them, or that of a forward proxy. The names are those that targets and Host fields
+// give (RFC 9112 §3.2, §3.3; :authority in HTTP/2). They divide nothing, since clients spell one
+// server in many ways, and a name that a client makes up must not hide what reached another
+// one; but who reads the report has to know.
 type hosts struct {
-	met map[string][]string // the names that were met at an address, the first one first
+	first map[string]string // the first name that was met at an address; "" = another one was told of
 
-	address, host, answer string // of the last request that was asked about
+	address, host string // of the last request
 }
 
 const (
 	maxAddresses = 4096
-	maxHosts     = 64 // names of one address that are remembered
 	maxHost      = 253
 )
 
-// server returns event.Domain.Server of a request to an address: the address itself, or
-// "address[name]".
-func (b *Builder) server(r *Request) string {
+// noteHost tells of a second name at the address of a server.
+func (b *Builder) noteHost(r *Request) {
 	name, full := authority(r.Target), true
 	if name == "" {
 		name, full = hostField(r.Header), false
 	}
 	h := &b.hosts
-	if !full && name == h.host && r.Server == h.address {
-		return h.answer
+	if name == h.host && r.Server == h.address {
+		return
 	}
-	server := h.find(r.Server, hostName(name, full), b.stats)
-	if !full {
-		h.address, h.host, h.answer = r.Server, name, server
+	h.address, h.host = r.Server, name
+	if name = hostName(name, full); name == "" || strings.HasSuffix(r.Server, "//"+name) {
+		return
 	}
-	return server
+	first, known := h.first[r.Server]
+	switch {
+	case known && (first == "" || sameHost(first, name)):
+	case known:
+		h.first[r.Server] = ""
+		b.stats.Note(fmt.Sprintf("requests to %s name several servers (%s, %s): they are judged as one, since one process listens there; if it is a gateway or a forward proxy, record behind it", r.Server, first, name))
+	case len(h.first) < maxAddresses:
+		if h.first == nil {
+			h.first = map[string]string{}
+		}
+		h.first[strings.Clone(r.Server)] = strings.Clone(name)
+	}
 }
-
-func (h *hosts) find(address, name string, stats *source.Stats) string {
-	if name == "" || strings.HasSuffix(address, "//"+name) {
-		return address
-	}
-	met := h.met[address]
-	for i, known := range met {
-		switch {
-		case !sameHost(known, name):
-		case i == 0:
-			return address
-		default:
-			return within(address, known)
-		}
-	}
-	if len(met) == 0 {
-		if h.met == nil {
-			h.met = map[string][]string{}
-		}
-		if len(h.met) < maxAddresses {
-			h.met[strings.Clone(address)] = []string{strings.Clone(name)}
-		}
-		return address
-	}
-	if len(met) == 1 {
-		stats.Note(fmt.Sprintf("several servers stand behind %s, by the names that requests give: each is judged by itself, %s under the address alone", address, met[0]))
-	}
-	if len(met) < maxHosts {
-		h.met[address] = append(met, strings.Clone(name))
-	}
-	return within(address, name)
-}
-
-func within(address, name string) string { return address + "[" + name + "]" }
 
 // authority returns host and port of a target in absolute form, "" of others.
 func authority(target string) string {

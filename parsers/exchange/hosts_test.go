@@ -31,44 +31,35 @@ func TestHostName(t *testing.T) {
 	f(strings.Repeat("x", maxHost+10), "")
 }
 
-// One server that clients spell in several ways stays one; the bounds hold, and the
-// order of the names alone decides.
+// Names that may be of several servers at one address are told of once, and divide nothing.
 func TestHosts(t *testing.T) {
-	var stats source.Stats
-	b := New(0, &stats)
-	server := func(host string) string {
-		x := b.Open(Request{Server: "http://10.0.0.1:80", Hosted: true, Method: "POST", Target: "/mcp", Header: header("Host", host)})
-		return x.domain.Server
-	}
-	f := func(host, want string) {
+	f := func(want int, names ...string) {
 		t.Helper()
-		if got := server(host); got != "http://10.0.0.1:80"+want {
-			t.Errorf("%s: %s, want %q behind the address", host, got, want)
+		var stats source.Stats
+		b := New(0, &stats)
+		for _, n := range names {
+			x := b.Open(Request{Server: "http://10.0.0.1:80", Hosted: true, Method: "POST", Target: "/mcp", Header: header("Host", n)})
+			if x.domain.Server != "http://10.0.0.1:80" {
+				t.Errorf("%s: of %s", n, x.domain.Server)
+			}
+		}
+		if len(stats.Notes) != want {
+			t.Errorf("%v: notes %q", names, stats.Notes)
 		}
 	}
-	f("mcp.tools.svc", "")
-	f("mcp", "")
-	f("mcp.tools.svc.cluster.local", "")
-	f("127.0.0.1", "")
-	f("mcp2", "[mcp2]")
-	f("mcp2.tools", "[mcp2]")
-	f("mcp.tools.svc", "")
-	if len(stats.Notes) != 1 {
-		t.Errorf("notes: %q", stats.Notes)
-	}
-	for i := range 1000 {
-		f(fmt.Sprint("tenant-", i), fmt.Sprint("[tenant-", i, "]"))
-	}
-	if n := len(b.hosts.met["http://10.0.0.1:80"]); n != maxHosts {
-		t.Errorf("%d names are remembered", n)
-	}
+	f(0, "mcp.tools.svc", "mcp", "mcp.tools.svc.cluster.local", "127.0.0.1", "localhost:80", "", "MCP")
+	f(1, "a.example", "b.example", "a.example", "c.example")
+	f(1, "10.0.0.1", "a.example", "10.0.0.1", "b.example:80")
+	var stats source.Stats
+	b := New(0, &stats)
 	for i := range maxAddresses + 10 {
 		b.Open(Request{Server: fmt.Sprint("http://10.0.0.2:", i), Hosted: true, Header: header("Host", "a")})
 	}
-	if n := len(b.hosts.met); n != maxAddresses {
+	if n := len(b.hosts.first); n != maxAddresses {
 		t.Errorf("%d addresses are remembered", n)
 	}
-	if x := b.Open(Request{Server: "https://a.example", Method: "POST", Target: "/mcp", Header: header("Host", "b.example")}); x.domain.Server != "https://a.example" {
-		t.Errorf("a server that is no address became %s", x.domain.Server)
+	b.Open(Request{Server: "http://10.0.0.2:1", Hosted: true, Target: "http://other:81/mcp"})
+	if len(stats.Notes) != 1 {
+		t.Errorf("a target in absolute form: notes %q", stats.Notes)
 	}
 }

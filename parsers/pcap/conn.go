@@ -136,7 +136,7 @@ func (c *conn) gap(at spot, dir event.Dir, why string, loss event.Loss) {
 		others = c.a.out.domains
 	}
 	for _, d := range others {
-		if d != c.domain && d.StandsAt(c.server) {
+		if d != c.domain && d.Server == c.server {
 			ev.Domain = d
 			c.a.out.own(ev)
 		}
@@ -158,7 +158,7 @@ func (c *conn) strange(i int, at spot, loss event.Loss, why string) {
 		}
 		c.a.out.drain() // so that the domains are known
 		for _, d := range c.a.out.domains {
-			if d.StandsAt(c.a.serverName(e, false)) || d.StandsAt(c.a.serverName(e, true)) {
+			if d.Server == c.a.serverName(e, false) || d.Server == c.a.serverName(e, true) {
 				c.a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Loss: loss,
 					Note: why + ", on a connection of which nothing was read"})
 			}

@@ -11,43 +11,6 @@ import (
 	"github.com/isodetect/isodetect/parsers/pcap/pcaptest"
 )
 
-// Servers that stand behind one address are told apart by the names that requests give.
-func TestServersBehindOneAddress(t *testing.T) {
-	to := func(host, target string) string {
-		return "POST " + target + " HTTP/1.1\r\nHost: " + host + "\r\nContent-Length: 0\r\n\r\n"
-	}
-	rec := record(func(c *pcaptest.Conn) {
-		c.Open(0)
-		for i, r := range []string{
-			to("10.0.0.1:8080", "/mcp"), to("notes.local:8080", "/mcp"), to("WEATHER.local.", "/mcp"), to("localhost", "/mcp"), to("notes.local", "/mcp"),
-			to("notes.local.svc", "/mcp"), to("weather.local", "http://other:80/mcp?x"), to("weather.local", "/two"),
-		} {
-			at := time.Duration(i+1) * 10 * ms
-			c.Send(at, toServer, r)
-			c.Send(at+ms, toClient, "HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n")
-		}
-		c.Send(200*ms, toClient, "HTTP/1.1 500 Nobody asked\r\nContent-Length: 0\r\n\r\n")
-	})
-	got := read(t, ether.Encode(rec.Packets))
-	var servers []string
-	for i := range got.events {
-		if e := &got.events[i]; e.Kind == event.Opened {
-			servers = append(servers, e.Domain.Server+e.Domain.Path)
-		}
-	}
-	expect(t, servers, `
-		http://10.0.0.1:8080/mcp
-		http://10.0.0.1:8080/mcp
-		http://10.0.0.1:8080[weather.local]/mcp
-		http://10.0.0.1:8080/mcp
-		http://10.0.0.1:8080/mcp
-		http://10.0.0.1:8080/mcp
-		http://10.0.0.1:8080[other:80]/mcp
-		http://10.0.0.1:8080[weather.local]/two
-		http://10.0.0.1:8080[weather.local]/two`)
-	expect(t, got.in[0].Stats.Notes, "several servers stand behind http://10.0.0.1:8080, by the names that requests give: each is judged by itself, notes.local under the address alone")
-}
-
 func TestMessages(t *testing.T) {
 	f := func(name string, talk func(c *pcaptest.Conn), want string) {
 		t.Helper()

@@ -78,13 +78,7 @@ func (c *conn) requestHead(i int, head []byte, whole bool, at spot, loss event.L
 func (c *conn) begin(r exchange.Request, at spot) *pending {
 	r.Time, r.At = at.time(), at.at
 	r.Server, r.Conn, r.Peer = c.server, c.name, c.peer
-	switch {
-	case c.through != "" || r.Method == "CONNECT":
-	case r.Loss&event.LossRequest == 0:
-		r.Hosted = true
-	case c.domain.Server != "": // likelyPath has brought it up to date
-		r.Server = c.domain.Server
-	}
+	r.Hosted = c.through == "" && r.Method != "CONNECT" && r.Loss&event.LossRequest == 0
 	r.Loss |= c.firstLoss | c.pairing()
 	c.firstLoss = 0
 	p := c.a.pending()

@@ -271,7 +271,7 @@ func (e *emitter) pop() *event.Event {
 	e.openers[n] = nil
 	e.openers = e.openers[:n]
 	c.exchange = ev.Exchange
-	if (c.h2 != nil || c.domain.Server != ev.Domain.Server) && c.domain.Server != "" && c.domain != ev.Domain && !slices.Contains(c.domains, ev.Domain) && len(c.domains) < maxOfConn {
+	if c.h2 != nil && c.domain.Server != "" && c.domain != ev.Domain && !slices.Contains(c.domains, ev.Domain) && len(c.domains) < maxOfConn {
 		c.domains = append(c.domains, c.domain)
 	}
 	if ev.Loss&event.LossRequest == 0 {

@@ -150,7 +150,7 @@ func (a *assembler) shade(c *conn, i int, at spot) {
 func (a *assembler) shadeServer(server, path string, dir event.Dir, at spot) {
 	a.out.drain() // so that the domains are known
 	for _, d := range a.out.domains {
-		if d.StandsAt(server) && (path == "" || d.Path == path) {
+		if d.Server == server && (path == "" || d.Path == path) {
 			a.out.own(event.Event{Kind: event.Gap, Time: at.time(), At: at.at, Dir: dir, Domain: d, Loss: event.LossDark, Note: "a connection to this server is not readable"})
 		}
 	}
