@@ -189,15 +189,23 @@ func hexadecimal(v string) bool {
 	return true
 }
 
+// splitAbsolute cuts a target in absolute form (RFC 9112 §3.2.2) into its authority and
+// what stands behind; ok is false for other targets.
+func splitAbsolute(target string) (authority, rest string, ok bool) {
+	scheme, rest, ok := strings.Cut(target, "://")
+	if !ok || scheme == "" || strings.ContainsAny(scheme, "/?#") {
+		return "", "", false
+	}
+	if j := strings.IndexAny(rest, "/?#"); j >= 0 {
+		return rest[:j], rest[j:], true
+	}
+	return rest, "", true
+}
+
 // splitTarget returns the path without a trailing slash, and the query.
 func splitTarget(target string) (path, query string) {
-	if i := strings.Index(target, "://"); i > 0 && !strings.ContainsAny(target[:i], "/?#") {
-		rest := target[i+3:]
-		if j := strings.IndexAny(rest, "/?#"); j >= 0 {
-			target = rest[j:]
-		} else {
-			target = ""
-		}
+	if _, rest, ok := splitAbsolute(target); ok {
+		target = rest
 	}
 	if i := strings.IndexByte(target, '#'); i >= 0 {
 		target = target[:i]

@@ -24,8 +24,8 @@ const (
 
 // noteHost tells of a second name at the address of a server.
 func (b *Builder) noteHost(r *Request) {
-	name, full := authority(r.Target), true
-	if name == "" {
+	name, _, full := splitAbsolute(r.Target)
+	if name = name[strings.LastIndexByte(name, '@')+1:]; name == "" {
 		name, full = hostField(r.Header), false
 	}
 	h := &b.hosts
@@ -48,19 +48,6 @@ func (b *Builder) noteHost(r *Request) {
 		}
 		h.first[strings.Clone(r.Server)] = strings.Clone(name)
 	}
-}
-
-// authority returns host and port of a target in absolute form, "" of others.
-func authority(target string) string {
-	i := strings.Index(target, "://")
-	if i <= 0 || strings.ContainsAny(target[:i], "/?#") {
-		return ""
-	}
-	target = target[i+3:]
-	if j := strings.IndexAny(target, "/?#"); j >= 0 {
-		target = target[:j]
-	}
-	return target[strings.LastIndexByte(target, '@')+1:]
 }
 
 func hostField(h []Header) string {
