@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/isodetect/isodetect/event"
+	"github.com/isodetect/isodetect/mcp"
 	"github.com/isodetect/isodetect/rules"
 	"github.com/isodetect/isodetect/signals"
 )
@@ -61,6 +62,12 @@ func TestUnseen(t *testing.T) {
 	f("one that a browser did not keep", unanswered("/mcp", "GET", event.UnitEntry, lost), ExitClean, no, no, "")
 	f("the answer to a request", unanswered("/mcp", "POST", event.UnitFrame, lost), ExitClean, hid, hid, "1 answer not in the recording")
 	f("all that HTTP+SSE answers", unanswered("/sse", "GET", event.UnitFrame, lost), ExitInconclusive, hid, hid, "1 GET stream has no answer")
+	inline := func(e *rules.Engine) {
+		answer := event.Event{Kind: event.Message, Dir: event.ToClient, Time: event.At(9), Domain: dom, Exchange: event.ExchangeID{N: 7}, HTTPMethod: "POST", RPC: event.RPC{Kind: mcp.KindResult, ID: "1"}}
+		e.Apply(&answer)
+		unanswered("/favicon.ico", "GET", event.UnitFrame, lost)(e)
+	}
+	f("a page beside a server that answers POSTs on their own exchanges", inline, ExitClean, no, no, "")
 	f("TLS", closed("TLS", "http://h", ""), ExitInconclusive, hid, hid, "3 connections (TLS) to this server could not be read")
 	f("TLS to another server", closed("TLS", "http://h:9", ""), ExitClean, no, no, "")
 	f("TLS to the same port of a server in the clear", closed("TLS", "https://h", ""), ExitClean, no, no, "")
