@@ -35,8 +35,8 @@ func AddMarks(dst []uint64, s string, max int) (_ []uint64, all bool) {
 }
 
 // nextMark returns the mark of the first token of s that begins at i or behind it,
-// and where to look on; 0 if there is none. It hashes while it looks for the end: Tokens and then hash
-// take nearly twice the time.
+// and where to look on; 0 if there is none. It hashes while it looks for the end,
+// so that it reads the text once.
 func nextMark(s string, i int) (m uint64, next int) {
 	for i < len(s) {
 		if divides(s[i]) {

@@ -9,7 +9,7 @@ import (
 
 // Members goes over the members of a JSON object in the order of the text, and over
 // each key as often as it stands. The text must be valid (RFC 8259): jsonparser, which
-// has to expect any, takes twice the time. In other text it ends early or gives parts that are no
+// has to expect any, checks more than is needed. In other text it ends early or gives parts that are no
 // JSON, but never reads beyond raw.
 //
 //	for m := MembersOf(raw); m.Next(); {
